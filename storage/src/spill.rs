@@ -517,8 +517,8 @@ impl<T, M: FnMut(&[u8], &[u8]) -> Result<T, StorageError>> SpilledEntries<T, M> 
             Err(error) => (None, Some(Err(error))),
         };
         let read = failed.into_iter().collect();
-        let (_spilled, prefix_bytes) = (spilled.clone(), prefix.len());
-        SpilledEntries { scratch, _spilled, prefix_bytes, range: (from, to), reverse, read, make }
+        let (range, prefix_bytes) = ((from, to), prefix.len());
+        SpilledEntries { scratch, _spilled: spilled.clone(), prefix_bytes, range, reverse, read, make }
     }
 
     fn read_some(&mut self) -> Result<(), StorageError> {

@@ -374,7 +374,9 @@ fn begin_part(store: &Store, shape: &TableShape) -> Result<SpilledRows, SqlError
 
 /// Moves the rows of a new part there at once, if all are new and it takes them as they come; else it gives them back.
 fn push_in_order(part: &SpilledRows, rows: Vec<(RowKey, Change)>) -> Result<Vec<(RowKey, Change)>, SqlError> {
-    if !rows.iter().all(|(_, change)| change.before.is_none() && change.after.is_some()) {
+    let are_new = rows.iter().all(|(_, change)| change.before.is_none() && change.after.is_some());
+    // Where they came in no order those to come would be looked for among them, which takes long.
+    if !are_new || !rows.is_sorted_by_key(|(_, change)| change.written) {
         return Ok(rows);
     }
     let new = rows.into_iter().filter_map(|(key, change)| Some((key, change.after?))).collect();

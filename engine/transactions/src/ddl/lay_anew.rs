@@ -14,7 +14,7 @@ use planner::resolve::ddl::DdlEffect;
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use state::SqlError;
-use state::overlay::held_rows::{HeldRow, HeldRows, KeyedRows, write_rows};
+use state::overlay::held_rows::{HeldRow, HeldRows, KeyedRows, push_in_order, write_rows};
 use state::reader::Reader;
 use state::shape::{Schema, TableShape};
 use std::collections::{BTreeMap, BTreeSet};
@@ -303,7 +303,11 @@ impl Laying<'_> {
             self.greatest = Some(last.row_key.clone());
         }
         match &self.part {
-            Some(part) => write_rows(&transaction.database().store, part, Some(self.shape), rows)?,
+            Some(part) => {
+                let as_they_come = self.shape.stands_alone() && self.held.come_in_order();
+                let rows = if as_they_come { push_in_order(part, rows)? } else { rows };
+                write_rows(&transaction.database().store, part, Some(self.shape), &rows)?;
+            }
             None => {
                 for HeldRow { row_key, row, microdb } in rows {
                     poll::step()?;

@@ -45,7 +45,7 @@ impl ReturnedRows {
             let row_key = RowKey::new(&number.to_be_bytes());
             rows.push(HeldRow { row_key, row: Row::pack(&row), microdb: None });
         }
-        write_rows(store, &part, None, rows)?;
+        write_rows(store, &part, None, &rows)?;
         (self.spilled, self.bytes) = (Some(part), 0);
         Ok(())
     }
