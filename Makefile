@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-subscribers bench-size bench-rights bench-audit bench-backup bench-registers bench-policies bench-gdpr bench-compare compat refusals soak notebooks lab lint deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-subscribers bench-size bench-loading bench-rights bench-audit bench-backup bench-registers bench-policies bench-gdpr bench-compare compat refusals soak notebooks lab lint deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -167,6 +167,10 @@ bench-subscribers: build install-test
 # What big statements cost, and those who work beside them, PostgreSQL 15 beside Dogwood: CREATE INDEX, UNIQUE, keys, UPDATE, DELETE, COPY.
 bench-size: build install-test
 	@"$(VENV)/bin/python" benches/size.py --json "$(CARGO_TARGET_DIR)/bench-size.json" $(ARGUMENTS)
+
+# `pgbench -i` and COPY, by processor time beside PostgreSQL 15; `ARGUMENTS="--before BINARY"` measures an older server, too.
+bench-loading: build install-test
+	@"$(VENV)/bin/python" benches/loading.py --json "$(CARGO_TARGET_DIR)/bench-loading.json" $(ARGUMENTS)
 
 # What rights, policies, own logins, erasure, many people and TLS cost: Dogwood against itself.
 bench-rights: build install-test

@@ -48,7 +48,14 @@ pub fn start(database: &Arc<Database>) -> Housekeeping {
             let Some(held) = database.upgrade() else { return };
             let began = Instant::now();
             let mut since = began;
+            let book = &held.views.statistics.tables;
+            let made_at = || book.known().tables.get(&relation).map(|known| known.whole.made_at);
+            let made_before = made_at();
             let rest = || {
+                // Somebody has asked for them meanwhile: ANALYZE rests for nobody, and is through sooner.
+                if made_at() != made_before {
+                    return Err(SqlError::new("57014", "the table's statistics were made by somebody else"));
+                }
                 std::thread::sleep(since.elapsed() * RESTS);
                 since = Instant::now();
                 Ok(())

@@ -27,7 +27,7 @@ use crate::side_files::{INGESTED, IngestId, MARKER, SideFile, SideFiles, decode,
 use crate::store::Store;
 
 /// Smaller batches are written to RocksDB's log: that takes less time in all, and nobody waits long.
-const BYTES_MIN: usize = 8 << 20;
+pub(crate) const BYTES_MIN: usize = 8 << 20;
 /// So does one of fewer operations: each takes a microsecond or more of RocksDB's memory, while others wait. Rows that go are few bytes.
 /// Files of operations all over a family are merged with all of it: 4,000 rows with nine indexes that change hands are 68,000.
 const OPERATIONS_MIN: usize = 5 << 14;
@@ -37,7 +37,7 @@ const HELD_BYTES: RangeInclusive<usize> = 12 << 20..=64 << 20;
 /// What is held is this part of what stands in files already.
 const HELD_PART: u64 = 4;
 /// About what goes into one file.
-const FILE_BYTES: usize = 32 << 20;
+pub(crate) const FILE_BYTES: usize = 32 << 20;
 /// Under what the intent stands in `meta`.
 const INTENT: &[u8] = b"ingest";
 impl Store {
@@ -76,7 +76,7 @@ impl Store {
         Ok(())
     }
 
-    fn begin_side_files(&self) -> Result<SideFiles, StorageError> {
+    pub(crate) fn begin_side_files(&self) -> Result<SideFiles, StorageError> {
         self.check_writable()?;
         self.side_folder().begin(sodium::random_array(), self.db().latest_sequence_number())
     }
@@ -228,7 +228,7 @@ fn mark(side: &mut SideFiles, store: &Store) -> Result<(), StorageError> {
     Ok(())
 }
 
-fn begin_file<'o>(
+pub(crate) fn begin_file<'o>(
     side: &mut SideFiles,
     family: Family,
     options: &'o Options,
@@ -239,7 +239,7 @@ fn begin_file<'o>(
     Ok(writer)
 }
 
-fn end_file(side: &mut SideFiles, mut writer: SstFileWriter<'_>) -> Result<(), StorageError> {
+pub(crate) fn end_file(side: &mut SideFiles, mut writer: SstFileWriter<'_>) -> Result<(), StorageError> {
     writer.finish().map_err(rocks::failed("write a file of a batch"))?;
     let file = side.files.last_mut().expect("it was begun");
     file.bytes = writer.file_size();

@@ -36,6 +36,7 @@ mod owners;
 pub mod people_read;
 mod read_cache;
 mod rocks;
+mod run;
 mod scratch;
 mod sealing;
 mod segments;

@@ -63,13 +63,19 @@ impl Family {
     }
 
     fn options(self, cache: &Cache) -> Result<Options, StorageError> {
+        self.options_with(cache, Filters::AsRead)
+    }
+
+    fn options_with(self, cache: &Cache, filters: Filters) -> Result<Options, StorageError> {
         let mut blocks = BlockBasedOptions::default();
         blocks.set_block_cache(cache);
         // Keys are mostly keyed hashes, which share little: few are read on the way to one.
         blocks.set_block_restart_interval(4);
         blocks.set_pin_top_level_index_and_filter(true);
         blocks.set_format_version(6);
-        blocks.set_hybrid_ribbon_filter(10.0, 1);
+        if filters == Filters::AsRead {
+            blocks.set_hybrid_ribbon_filter(10.0, 1);
+        }
         blocks.set_optimize_filters_for_memory(true);
         // Index and filter blocks count against the one cache, so that memory has one bound.
         blocks.set_cache_index_and_filter_blocks(true);
@@ -138,6 +144,20 @@ fn from_text(text: &str) -> Result<Options, StorageError> {
 /// How a family's files are written by whoever writes one by itself.
 pub(crate) fn file_options(family: Family, cache: &Cache) -> Result<Options, StorageError> {
     family.options(cache)
+}
+
+/// The same of rows that come to the last level as they are, which is read without filters.
+pub(crate) fn last_file_options(cache: &Cache) -> Result<Options, StorageError> {
+    Family::Rows.options_with(cache, Filters::None)
+}
+
+/// Which filters files have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Filters {
+    /// Those by which the family is read.
+    AsRead,
+    /// They take a tenth of the time in which a file is written.
+    None,
 }
 
 /// The number of a file of sorted entries, by its name.

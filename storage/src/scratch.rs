@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use rocksdb::{BlockBasedOptions, Cache, DB, LogLevel, Options, WriteBatch};
+use rocksdb::{BlockBasedOptions, Cache, DB, IngestExternalFileOptions, LogLevel, Options, WriteBatch};
 
 use crate::crypto::{hex, sodium};
 use crate::error::StorageError;
@@ -43,16 +43,37 @@ impl Scratch {
         if let Some(scratch) = current.upgrade().filter(|scratch| !scratch.broken.load(Ordering::Relaxed)) {
             return Ok(scratch);
         }
-        let name = format!("{}-spill", hex::encode(&sodium::random_array::<8>()));
-        let path = folder.join(name);
-        fs::create_dir_all(&path).map_err(StorageError::io("create", &path))?;
-        let mut scratch = Scratch { db: None, path, next: AtomicU64::new(0), broken: AtomicBool::new(false) };
+        let mut scratch = Scratch::new(folder)?;
         // Where it cannot be opened, the folder goes with it.
         let opened = DB::open(&options(), &scratch.path);
         scratch.db = Some(opened.map_err(rocks::failed("make room for a large transaction"))?);
         let scratch = Arc::new(scratch);
         *current = Arc::downgrade(&scratch);
         Ok(scratch)
+    }
+
+    /// One of its own, in a folder, of files that are written already; they stay where they are.
+    pub(crate) fn of_files(folder: &Path, files: Vec<PathBuf>) -> Result<Arc<Scratch>, StorageError> {
+        let mut scratch = Scratch::new(folder)?;
+        let opened = DB::open(&options(), &scratch.path).map_err(rocks::failed("read a large transaction"))?;
+        let links = files.iter().enumerate().map(|(number, file)| {
+            let link = scratch.path.join(format!("{number}.link"));
+            fs::hard_link(file, &link).map_err(StorageError::io("link", &link)).map(|()| link)
+        });
+        let links = links.collect::<Result<Vec<_>, _>>()?;
+        let mut ingest = IngestExternalFileOptions::default();
+        ingest.set_move_files(true);
+        opened.ingest_external_file_opts(&ingest, links).map_err(rocks::failed("read a large transaction"))?;
+        scratch.db = Some(opened);
+        Ok(Arc::new(scratch))
+    }
+
+    /// A folder for one, which goes with it.
+    fn new(folder: &Path) -> Result<Scratch, StorageError> {
+        let name = format!("{}-spill", hex::encode(&sodium::random_array::<8>()));
+        let path = folder.join(name);
+        fs::create_dir_all(&path).map_err(StorageError::io("create", &path))?;
+        Ok(Scratch { db: None, path, next: AtomicU64::new(0), broken: AtomicBool::new(false) })
     }
 
     pub(crate) fn db(&self) -> &DB {

@@ -89,6 +89,11 @@ impl Segments {
         segments.iter().map(told).collect()
     }
 
+    /// Whether anything was written to a relation since the start, or asked of it.
+    pub(crate) fn has_heard_of(&self, relation: RelationId) -> bool {
+        self.state.lock().relations.contains_key(&relation)
+    }
+
     /// Segments of which nothing is told, and that were last written to up to a sequence number. None while there is little room.
     pub(crate) fn untold_at_rest(&self, relation: RelationId, written_until: u64) -> Vec<usize> {
         let state = self.state.lock();

@@ -7,18 +7,21 @@
 //! part(8) ‖ 2 ‖ row key                      ─▶ µDB(6)                  of people
 //! ```
 //! Each part is sealed under a key of its own, which is only in memory: with the part its rows are gone. What stands in keys is what
-//! stands in the store's own. The files go with the last part.
+//! stands in the store's own. The files go with the last part. New rows that come in order may stand in a run beside it: see `run`.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::collections::VecDeque;
 use std::fmt;
+use std::iter::Peekable;
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
-use rocksdb::{ReadOptions, WriteBatch};
+use rocksdb::{DB, ReadOptions, WriteBatch};
 
+use crate::batch::Batch;
 use crate::config::Cipher;
 use crate::crypto::seal::{self, Header, SealKind, SealPlace};
 use crate::crypto::sodium::{self, KEY_BYTES, SecretMemory};
@@ -26,6 +29,7 @@ use crate::error::{Sealed, StorageError, StoredEntry};
 use crate::keyspace;
 use crate::microdb;
 use crate::rocks;
+use crate::run::{KeyedRows, Run};
 use crate::scratch::Scratch;
 use crate::side_files::{IngestId, SideFolder};
 use crate::store::Store;
@@ -51,15 +55,39 @@ pub struct SpilledRow {
 
 /// Rows of one table, written by one statement. Dropped, they are gone.
 pub struct SpilledRows {
+    /// Where they stand, once there are some.
+    part: OnceLock<SharedPart>,
+    /// Those that came in order, if that is asked for.
+    run: Option<Run>,
+    relation: RelationId,
+    noted: Noted,
+    seals: Seals,
+    live: Live,
+}
+
+/// A part of the RocksDB that others share.
+struct SharedPart {
     scratch: Arc<Scratch>,
     number: u64,
-    relation: RelationId,
+}
+
+/// What is known of all rows.
+#[derive(Default)]
+struct Noted {
     rows: AtomicUsize,
     covers: AtomicBool,
-    /// Of the rows that are there, the greatest key: rows mostly come in the order of their keys, and none is looked for behind it.
+    /// Some have changed again.
+    rewrites: AtomicBool,
+    /// The greatest key: rows mostly come in the order of their keys, and none is looked for behind it.
     greatest: Mutex<Option<RowKey>>,
-    seals: Seals,
-    _live: Live,
+}
+
+impl Noted {
+    fn add(&self, rows: usize, greatest: Option<RowKey>) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        let mut before = self.greatest.lock();
+        *before = before.take().max(greatest);
+    }
 }
 
 /// What its rows are sealed with.
@@ -83,14 +111,22 @@ impl Drop for Live {
 /// Rows and index entries that are written at once.
 pub struct SpillBatch<'a> {
     spilled: &'a SpilledRows,
+    part: &'a SharedPart,
     writes: WriteBatch,
-    rows: usize,
-    covers: bool,
-    greatest: Option<RowKey>,
+    wrote: Wrote,
     /// A row's place, bytes and seal, each time.
     place: Vec<u8>,
     plain: Vec<u8>,
     sealed: Vec<u8>,
+}
+
+/// What is to be noted of a batch's rows.
+#[derive(Default)]
+struct Wrote {
+    rows: usize,
+    covers: bool,
+    rewrites: bool,
+    greatest: Option<RowKey>,
 }
 
 impl Store {
@@ -98,23 +134,31 @@ impl Store {
     pub fn begin_spill(&self, relation: RelationId) -> Result<SpilledRows, StorageError> {
         self.check_writable()?;
         let folder = self.side_folder().clone();
-        let scratch = Scratch::current(&folder.scratch, &folder.path)?;
         let mut key = SecretMemory::new(KEY_BYTES);
         sodium::random(key.bytes_mut());
         let id = sodium::random_array();
         folder.note(id, self.db().latest_sequence_number());
-        let number = scratch.next.fetch_add(1, Ordering::Relaxed);
         let made = AtomicU64::new(0);
         let seals = Seals { key, database: self.database_id(), cipher: self.cipher(), made };
-        let (rows, covers, greatest) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(None));
-        Ok(SpilledRows { scratch, number, relation, rows, covers, greatest, seals, _live: Live(folder, id) })
+        let (part, noted, live) = (OnceLock::new(), Noted::default(), Live(folder, id));
+        Ok(SpilledRows { part, run: None, relation, noted, seals, live })
+    }
+
+    /// The same for rows that are nobody's and have no entries in indexes: those that come in order are written as they will be stored.
+    pub fn begin_spill_in_order(&self, relation: RelationId, schema_version: u32) -> Result<SpilledRows, StorageError> {
+        Ok(SpilledRows { run: Some(Run::new(self, relation, schema_version)), ..self.begin_spill(relation)? })
+    }
+
+    /// Adds the rows that came in order to a batch, as they stand; whether they are there now. Of none of them anything newer may stand anywhere.
+    pub fn take_in_order(&self, batch: &mut Batch, spilled: &SpilledRows) -> Result<bool, StorageError> {
+        spilled.run.as_ref().map_or(Ok(false), |run| self.take_run(batch, run))
     }
 }
 
 impl SpilledRows {
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        self.rows.load(Ordering::Relaxed)
+        self.noted.rows.load(Ordering::Relaxed)
     }
 
     /// Whether there are none.
@@ -124,34 +168,62 @@ impl SpilledRows {
 
     /// Whether any of them was there before: what is stored of it is hidden by what is here.
     pub fn covers(&self) -> bool {
-        self.covers.load(Ordering::Relaxed)
+        self.noted.covers.load(Ordering::Relaxed)
+    }
+
+    /// Adds new rows of which nothing stands anywhere, if they come in order, behind all others that did, and nobody has read these. Else it
+    /// gives them back.
+    pub fn push_in_order(&self, rows: KeyedRows) -> Result<Option<KeyedRows>, StorageError> {
+        let Some(run) = &self.run else { return Ok(Some(rows)) };
+        let (count, greatest) = (rows.len(), rows.last().map(|(key, _)| key.clone()));
+        let left = run.push(rows)?;
+        if left.is_none() {
+            self.noted.add(count, greatest);
+        }
+        Ok(left)
+    }
+
+    /// The first and the last key of rows that came in order and have not changed since.
+    pub fn in_order(&self) -> Option<(RowKey, RowKey)> {
+        self.run.as_ref().filter(|_| !self.noted.rewrites.load(Ordering::Relaxed))?.reach()
+    }
+
+    /// Whether it surely has nothing between two keys.
+    pub fn is_apart_from(&self, (first, last): &(RowKey, RowKey)) -> bool {
+        let all_in_order = || self.run.as_ref().filter(|run| run.len() == self.len()).and_then(Run::reach);
+        self.noted.greatest.lock().as_ref().is_none_or(|greatest| greatest < first)
+            || all_in_order().is_some_and(|(its_first, _)| *last < its_first)
     }
 
     /// Rows and entries to be written together.
-    pub fn begin_batch(&self) -> SpillBatch<'_> {
-        SpillBatch {
+    pub fn begin_batch(&self) -> Result<SpillBatch<'_>, StorageError> {
+        if self.part.get().is_none() {
+            let Live(folder, _) = &self.live;
+            let scratch = Scratch::current(&folder.scratch, &folder.path)?;
+            let number = scratch.next.fetch_add(1, Ordering::Relaxed);
+            self.part.get_or_init(|| SharedPart { scratch, number });
+        }
+        let part = self.part.get().expect("it was begun");
+        Ok(SpillBatch {
             spilled: self,
+            part,
             writes: WriteBatch::default(),
-            rows: 0,
-            covers: false,
-            greatest: None,
-            place: self.prefix(ROWS),
+            wrote: Wrote::default(),
+            place: part.prefix(ROWS),
             plain: Vec::new(),
             sealed: Vec::new(),
-        }
+        })
     }
 
     /// Writes them, if there is room on the disk.
     pub fn write(&self, store: &Store, batch: SpillBatch<'_>) -> Result<(), StorageError> {
-        let SpillBatch { writes, rows, covers, greatest, .. } = batch;
+        let SpillBatch { part, writes, wrote: Wrote { rows, covers, rewrites, greatest }, .. } = batch;
         store.check_room_for(writes.size_in_bytes() as u64)?;
-        self.covers.fetch_or(covers, Ordering::Relaxed);
-        {
-            let mut before = self.greatest.lock();
-            *before = before.take().max(greatest);
-        }
-        self.scratch.write(writes)?;
-        self.rows.fetch_add(rows, Ordering::Relaxed);
+        self.noted.covers.fetch_or(covers, Ordering::Relaxed);
+        self.noted.rewrites.fetch_or(rewrites, Ordering::Relaxed);
+        self.noted.add(0, greatest);
+        part.scratch.write(writes)?;
+        self.noted.add(rows, None);
         Ok(())
     }
 
@@ -160,8 +232,14 @@ impl SpilledRows {
         if self.is_behind_all(key) {
             return Ok(None);
         }
-        let sealed = self.scratch.db().get_pinned(self.row_place(key)).map_err(rocks::failed("read a spilled row"))?;
-        sealed.map(|sealed| self.open(key.bytes(), &sealed)).transpose()
+        if let Some(part) = self.part.get() {
+            let sealed = part.db().get_pinned(part.row_place(key)).map_err(rocks::failed("read a spilled row"))?;
+            if let Some(sealed) = sealed {
+                return self.open(key.bytes(), &sealed).map(Some);
+            }
+        }
+        let in_order = self.run.as_ref().map_or(Ok(None), |run| run.get(key))?;
+        Ok(in_order.map(SpilledRow::new))
     }
 
     /// Whether a row is there.
@@ -169,31 +247,50 @@ impl SpilledRows {
         if self.is_behind_all(key) {
             return Ok(false);
         }
-        let found =
-            self.scratch.db().get_pinned(self.row_place(key)).map_err(rocks::failed("look for a spilled row"))?;
-        Ok(found.is_some())
+        if let Some(part) = self.part.get() {
+            let found = part.db().get_pinned(part.row_place(key)).map_err(rocks::failed("look for a spilled row"))?;
+            if found.is_some() {
+                return Ok(true);
+            }
+        }
+        self.run.as_ref().map_or(Ok(false), |run| run.contains(key))
     }
 
     fn is_behind_all(&self, key: &RowKey) -> bool {
-        self.greatest.lock().as_ref().is_none_or(|greatest| greatest < key)
+        self.noted.greatest.lock().as_ref().is_none_or(|greatest| greatest < key)
     }
 
     /// Rows whose keys are within bounds, in their order.
     pub fn rows(
         self: &Arc<Self>,
-        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
         reverse: bool,
     ) -> impl Iterator<Item = Result<(RowKey, SpilledRow), StorageError>> + Send + use<> {
         let this = self.clone();
-        self.within(self.prefix(ROWS), (lower, upper), reverse, move |key, sealed| {
-            Ok((RowKey::new(key), this.open(key, sealed)?))
-        })
+        let reader = self.run.as_ref().map_or(Ok(None), Run::reader);
+        let prefix = self.run.as_ref().map_or_else(Vec::new, Run::prefix);
+        let in_order = SpilledEntries::new(self, reader, prefix, bounds, reverse, move |key, sealed| {
+            let run = this.run.as_ref().expect("its reader reads");
+            Ok((RowKey::new(key), SpilledRow::new(run.open(key, sealed)?)))
+        });
+        InOrder::of(in_order, self.rows_out_of_order(bounds, reverse), reverse)
+    }
+
+    /// The same without those that came in order.
+    pub fn rows_out_of_order(
+        self: &Arc<Self>,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+    ) -> impl Iterator<Item = Result<(RowKey, SpilledRow), StorageError>> + Send + use<> {
+        let this = self.clone();
+        self.within(ROWS, &[], bounds, reverse, move |key, sealed| Ok((RowKey::new(key), this.open(key, sealed)?)))
     }
 
     /// The µDB of the person whose row it is.
     pub fn subject(&self, key: &RowKey) -> Result<Option<MicroDbId>, StorageError> {
-        let place = [self.prefix(PEOPLE).as_slice(), key.bytes()].concat();
-        let found = self.scratch.db().get_pinned(place).map_err(rocks::failed("look for a spilled person"))?;
+        let Some(part) = self.part.get() else { return Ok(None) };
+        let place = [part.prefix(PEOPLE).as_slice(), key.bytes()].concat();
+        let found = part.db().get_pinned(place).map_err(rocks::failed("look for a spilled person"))?;
         found.map(|microdb| Self::microdb(&microdb)).transpose()
     }
 
@@ -201,15 +298,15 @@ impl SpilledRows {
     pub fn subjects(
         self: &Arc<Self>,
     ) -> impl Iterator<Item = Result<(RowKey, MicroDbId), StorageError>> + Send + use<> {
-        self.within(self.prefix(PEOPLE), (Bound::Unbounded, Bound::Unbounded), false, |key, microdb| {
+        self.within(PEOPLE, &[], (Bound::Unbounded, Bound::Unbounded), false, |key, microdb| {
             Ok((RowKey::new(key), Self::microdb(microdb)?))
         })
     }
 
     /// Keys of the rows that stand at a place of an index: a value's keyed hash, or the value in an ordered one.
     pub fn keys_at(self: &Arc<Self>, index: IndexId, place: &[u8]) -> Result<Vec<RowKey>, StorageError> {
-        let prefix = [self.prefix(ENTRIES).as_slice(), &keyspace::index(index), place].concat();
-        self.within(prefix, (Bound::Unbounded, Bound::Unbounded), false, |key, _| Ok(RowKey::new(key))).collect()
+        let at = [keyspace::index(index).as_slice(), place].concat();
+        self.within(ENTRIES, &at, (Bound::Unbounded, Bound::Unbounded), false, |key, _| Ok(RowKey::new(key))).collect()
     }
 
     /// Entries of an ordered index at about these bounds, in their order: there may be some outside.
@@ -219,8 +316,7 @@ impl SpilledRows {
         bounds: (Bound<&[u8]>, Bound<&[u8]>),
         reverse: bool,
     ) -> impl Iterator<Item = Result<(Vec<u8>, RowKey), StorageError>> + Send + use<> {
-        let prefix = [self.prefix(ENTRIES).as_slice(), &keyspace::index(index)].concat();
-        self.within(prefix, bounds, reverse, move |key, length| {
+        self.within(ENTRIES, &keyspace::index(index), bounds, reverse, move |key, length| {
             let broken = || StorageError::Malformed { entry: StoredEntry::Index(index) };
             let length: [u8; 4] = length.try_into().map_err(|_| broken())?;
             let parts = key.split_at_checked(u32::from_be_bytes(length) as usize);
@@ -234,6 +330,34 @@ impl SpilledRows {
         Ok(microdb::loaded(stored))
     }
 
+    fn open(&self, key: &[u8], sealed: &[u8]) -> Result<SpilledRow, StorageError> {
+        let place = SealPlace::Impersonal(self.relation, key);
+        let broken = || StorageError::SealBroken { sealed: Sealed::Row(self.relation) };
+        let (_, plain) = seal::open(self.seals.key(), &self.seals.database, place, sealed).ok_or_else(broken)?;
+        SpilledRow::read(&plain).ok_or_else(broken)
+    }
+
+    /// Entries of a kind, behind whose start comes what is within bounds, or has a bound before it: each made of what is behind the start,
+    /// and its value.
+    fn within<T, M: FnMut(&[u8], &[u8]) -> Result<T, StorageError>>(
+        self: &Arc<Self>,
+        kind: u8,
+        start: &[u8],
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+        make: M,
+    ) -> SpilledEntries<T, M> {
+        let part = self.part.get();
+        let prefix = part.map_or_else(Vec::new, |part| [part.prefix(kind).as_slice(), start].concat());
+        SpilledEntries::new(self, Ok(part.map(|part| part.scratch.clone())), prefix, bounds, reverse, make)
+    }
+}
+
+impl SharedPart {
+    fn db(&self) -> &DB {
+        self.scratch.db()
+    }
+
     fn prefix(&self, kind: u8) -> Vec<u8> {
         let mut prefix = self.number.to_be_bytes().to_vec();
         prefix.push(kind);
@@ -245,36 +369,6 @@ impl SpilledRows {
         place.extend_from_slice(key.bytes());
         place
     }
-
-    fn open(&self, key: &[u8], sealed: &[u8]) -> Result<SpilledRow, StorageError> {
-        let place = SealPlace::Impersonal(self.relation, key);
-        let broken = || StorageError::SealBroken { sealed: Sealed::Row(self.relation) };
-        let (_, plain) = seal::open(self.seals.key(), &self.seals.database, place, sealed).ok_or_else(broken)?;
-        SpilledRow::read(&plain).ok_or_else(broken)
-    }
-
-    /// Entries with a prefix and behind it what is within bounds, or has a bound before it: each made of what is behind the prefix, and
-    /// its value.
-    fn within<T, M: FnMut(&[u8], &[u8]) -> Result<T, StorageError>>(
-        self: &Arc<Self>,
-        prefix: Vec<u8>,
-        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
-        reverse: bool,
-        make: M,
-    ) -> SpilledEntries<T, M> {
-        let with = |bytes: &[u8]| [prefix.as_slice(), bytes].concat();
-        let from = match lower {
-            Bound::Included(bytes) | Bound::Excluded(bytes) => with(bytes),
-            Bound::Unbounded => prefix.clone(),
-        };
-        let to = match upper {
-            Bound::Included(bytes) => keyspace::successor(&with(bytes)),
-            Bound::Excluded(bytes) => Some(with(bytes)),
-            Bound::Unbounded => keyspace::successor(&prefix),
-        };
-        let (spilled, prefix_bytes, read) = (self.clone(), prefix.len(), VecDeque::new());
-        SpilledEntries { spilled, prefix_bytes, from, to, reverse, read, ended: false, make }
-    }
 }
 
 impl fmt::Debug for SpilledRows {
@@ -283,7 +377,7 @@ impl fmt::Debug for SpilledRows {
     }
 }
 
-impl Drop for SpilledRows {
+impl Drop for SharedPart {
     fn drop(&mut self) {
         // Others' parts stay: what is this one's goes with the next merge, and cannot be opened any more.
         if Arc::strong_count(&self.scratch) > 1 {
@@ -302,6 +396,11 @@ impl Seals {
 }
 
 impl SpilledRow {
+    /// One that is new.
+    fn new(row: Row) -> SpilledRow {
+        SpilledRow { before: None, after: Some(row) }
+    }
+
     fn write(before: Option<&Row>, after: Option<&Row>, plain: &mut Vec<u8>) {
         let bytes = |row: Option<&Row>| row.map_or(0, |row| row.bytes().len());
         plain.reserve(LENGTH_BYTES + bytes(before) + 1 + bytes(after));
@@ -326,24 +425,25 @@ impl SpillBatch<'_> {
     /// A row that is new.
     pub fn put_row(&mut self, key: &RowKey, row: &Row) {
         self.put_change(key, None, Some(row));
-        self.rows += 1;
+        self.wrote.rows += 1;
     }
 
     /// A row that was there before, and as it is now, if it is; of which nothing stands here yet.
     pub fn put_changed(&mut self, key: &RowKey, before: &Row, after: Option<&Row>) {
         self.put_change(key, Some(before), after);
-        self.rows += 1;
+        self.wrote.rows += 1;
     }
 
     /// A row of which something stands here already: its entries are taken away before.
     pub fn put_again(&mut self, key: &RowKey, before: Option<&Row>, after: Option<&Row>) {
+        self.wrote.rewrites = true;
         self.put_change(key, before, after);
     }
 
     fn put_change(&mut self, key: &RowKey, before: Option<&Row>, after: Option<&Row>) {
-        self.covers |= before.is_some();
-        if self.greatest.as_ref().is_none_or(|greatest| greatest < key) {
-            self.greatest = Some(key.clone());
+        self.wrote.covers |= before.is_some();
+        if self.wrote.greatest.as_ref().is_none_or(|greatest| greatest < key) {
+            self.wrote.greatest = Some(key.clone());
         }
         let spilled = self.spilled;
         let seals = &spilled.seals;
@@ -361,13 +461,13 @@ impl SpillBatch<'_> {
 
     /// Whose row it is, of a person's.
     pub fn put_subject(&mut self, key: &RowKey, microdb: MicroDbId) {
-        let place = [self.spilled.prefix(PEOPLE).as_slice(), key.bytes()].concat();
+        let place = [self.part.prefix(PEOPLE).as_slice(), key.bytes()].concat();
         self.writes.put(place, microdb::stored(microdb));
     }
 
     /// A row's place in an index.
     pub fn put_entry(&mut self, index: IndexId, place: &[u8], key: &RowKey) {
-        let at = [self.spilled.prefix(ENTRIES).as_slice(), &keyspace::index(index), place, key.bytes()].concat();
+        let at = [self.part.prefix(ENTRIES).as_slice(), &keyspace::index(index), place, key.bytes()].concat();
         let length = u32::try_from(place.len()).expect("values are bounded far below 4 GiB");
         self.writes.put(at, length.to_be_bytes());
     }
@@ -375,28 +475,59 @@ impl SpillBatch<'_> {
     /// A row's place in an index that it has left.
     pub fn delete_entry(&mut self, index: IndexId, place: &[u8], key: &RowKey) {
         self.writes
-            .delete([self.spilled.prefix(ENTRIES).as_slice(), &keyspace::index(index), place, key.bytes()].concat());
+            .delete([self.part.prefix(ENTRIES).as_slice(), &keyspace::index(index), place, key.bytes()].concat());
     }
 }
 
 /// Entries in their order, some read at a time, so that no iterator of RocksDB is held.
 struct SpilledEntries<T, M> {
-    spilled: Arc<SpilledRows>,
+    /// None if there is nothing.
+    scratch: Option<Arc<Scratch>>,
+    /// So long they stay.
+    _spilled: Arc<SpilledRows>,
     prefix_bytes: usize,
-    from: Vec<u8>,
-    to: Option<Vec<u8>>,
+    range: (Vec<u8>, Option<Vec<u8>>),
     reverse: bool,
     read: VecDeque<Result<T, StorageError>>,
-    ended: bool,
     make: M,
 }
 
 impl<T, M: FnMut(&[u8], &[u8]) -> Result<T, StorageError>> SpilledEntries<T, M> {
+    /// Those with a prefix, and behind it what is within bounds, or has a bound before it.
+    fn new(
+        spilled: &Arc<SpilledRows>,
+        scratch: Result<Option<Arc<Scratch>>, StorageError>,
+        prefix: Vec<u8>,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+        make: M,
+    ) -> Self {
+        let with = |bytes: &[u8]| [prefix.as_slice(), bytes].concat();
+        let from = match lower {
+            Bound::Included(bytes) | Bound::Excluded(bytes) => with(bytes),
+            Bound::Unbounded => prefix.clone(),
+        };
+        let to = match upper {
+            Bound::Included(bytes) => keyspace::successor(&with(bytes)),
+            Bound::Excluded(bytes) => Some(with(bytes)),
+            Bound::Unbounded => keyspace::successor(&prefix),
+        };
+        let (scratch, failed) = match scratch {
+            Ok(scratch) => (scratch, None),
+            Err(error) => (None, Some(Err(error))),
+        };
+        let read = failed.into_iter().collect();
+        let (range, prefix_bytes) = ((from, to), prefix.len());
+        SpilledEntries { scratch, _spilled: spilled.clone(), prefix_bytes, range, reverse, read, make }
+    }
+
     fn read_some(&mut self) -> Result<(), StorageError> {
+        let Some(scratch) = &self.scratch else { return Ok(()) };
+        let (from, to) = &mut self.range;
         let mut options = ReadOptions::default();
-        options.set_iterate_lower_bound(self.from.clone());
-        self.to.iter().for_each(|to| options.set_iterate_upper_bound(to.clone()));
-        let mut iterator = self.spilled.scratch.db().raw_iterator_opt(options);
+        options.set_iterate_lower_bound(from.clone());
+        to.iter().for_each(|to| options.set_iterate_upper_bound(to.clone()));
+        let mut iterator = scratch.db().raw_iterator_opt(options);
         if self.reverse {
             iterator.seek_to_last();
         } else {
@@ -412,12 +543,14 @@ impl<T, M: FnMut(&[u8], &[u8]) -> Result<T, StorageError>> SpilledEntries<T, M> 
             if self.reverse { iterator.prev() } else { iterator.next() }
         }
         iterator.status().map_err(rocks::failed("read spilled rows"))?;
-        self.ended = last.is_empty();
-        if self.reverse {
-            self.to = Some(last);
+        drop(iterator);
+        if last.is_empty() {
+            self.scratch = None;
+        } else if self.reverse {
+            *to = Some(last);
         } else {
             last.push(0);
-            self.from = last;
+            *from = last;
         }
         Ok(())
     }
@@ -428,13 +561,47 @@ impl<T, M: FnMut(&[u8], &[u8]) -> Result<T, StorageError>> Iterator for SpilledE
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.read.is_empty()
-            && !self.ended
             && let Err(error) = self.read_some()
         {
-            self.ended = true;
+            self.scratch = None;
             return Some(Err(error));
         }
         self.read.pop_front()
+    }
+}
+
+/// Rows of two iterators that are in order; of equal keys the later one's.
+struct InOrder<A: Iterator, B: Iterator> {
+    earlier: Peekable<A>,
+    later: Peekable<B>,
+    reverse: bool,
+}
+
+impl<A: Iterator, B: Iterator> InOrder<A, B> {
+    fn of(earlier: A, later: B, reverse: bool) -> Self {
+        InOrder { earlier: earlier.peekable(), later: later.peekable(), reverse }
+    }
+}
+
+impl<T, A, B> Iterator for InOrder<A, B>
+where
+    A: Iterator<Item = Result<(RowKey, T), StorageError>>,
+    B: Iterator<Item = Result<(RowKey, T), StorageError>>,
+{
+    type Item = Result<(RowKey, T), StorageError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let order = match (self.earlier.peek(), self.later.peek()) {
+            (Some(Ok((one, _))), Some(Ok((other, _)))) if self.reverse => other.cmp(one),
+            (Some(Ok((one, _))), Some(Ok((other, _)))) => one.cmp(other),
+            (Some(Err(_)), _) | (_, None) => Less,
+            (_, Some(_)) => Greater,
+        };
+        match order {
+            Less => self.earlier.next(),
+            Equal => self.earlier.next().and_then(|_| self.later.next()),
+            Greater => self.later.next(),
+        }
     }
 }
 

@@ -500,8 +500,12 @@ impl Store {
         *self.inner.keyring.database()
     }
 
-    /// Deletes a relation's rows and ownership entries with the batch.
+    /// Deletes a relation's rows and ownership entries with the batch. One of which nothing was ever written is left alone: files that the
+    /// batch brings would have to be merged with what deletes nothing.
     pub fn drop_relation(&self, batch: &mut Batch, relation: RelationId) {
+        if self.has_never_held(relation) {
+            return;
+        }
         let from = keyspace::relation(relation);
         if let Some(to) = keyspace::successor(&from) {
             batch.delete_range(Family::Rows, &from, &to);

@@ -19,10 +19,15 @@ impl Session {
     pub fn copy_row(&mut self, copy: &mut CopyIn, row: Vec<Datum>) -> Result<(), SqlError> {
         let context = copy.context.get_or_insert_with(|| self.eval_context(Arc::from([]), &self.catalog()));
         let plan = &copy.plan;
-        let mut complete = vec![Datum::Null; plan.width];
-        for (position, value) in plan.positions.iter().zip(row) {
-            complete[*position] = value;
-        }
+        let mut complete = if is_whole(&plan.positions, plan.width) {
+            row
+        } else {
+            let mut complete = vec![Datum::Null; plan.width];
+            for (position, value) in plan.positions.iter().zip(row) {
+                complete[*position] = value;
+            }
+            complete
+        };
         for (position, test) in &plan.tests {
             test.eval(std::slice::from_ref(&complete[*position]), context)?;
         }
@@ -71,4 +76,9 @@ impl Session {
         copy.under_way.progress().add(written.rows as u64, 0);
         Ok(())
     }
+}
+
+/// Whether the columns that come are all of a table's, in its order.
+fn is_whole(positions: &[usize], width: usize) -> bool {
+    positions.len() == width && positions.iter().enumerate().all(|(place, position)| place == *position)
 }

@@ -277,6 +277,12 @@ impl TableShape {
         let by_key = |edge: &Edge| edge.along_foreign_key() && self.table.primary_key == Some(edge.far_index);
         !self.owner_edges.iter().any(Edge::is_self) && self.owner_dependents.iter().all(by_key)
     }
+    /// Whether all that is stored of its rows are these themselves, in the order of their keys: they are nobody's, and no index has entries of
+    /// them.
+    pub fn stands_alone(&self) -> bool {
+        let is_key = |index: &Index| self.table.primary_key == Some(index.id);
+        !self.personal && self.key_form == KeyForm::Ordered && self.table.indexes.iter().all(is_key)
+    }
     /// Whether a row that has changed has the owners that it had, and gives others those that it gave.
     pub fn keeps_owners(&self, before: &Row, after: &Row) -> bool {
         let is_same = |columns: &[ColumnIndex]| self.value_of(columns, before) == self.value_of(columns, after);
@@ -320,6 +326,11 @@ impl TableShape {
                 KeyForm::Ordered => RowKey::new(&hidden.to_be_bytes()),
             },
         }
+    }
+    /// The same of a packed row; none where the table has no primary key, or a value of it is NULL.
+    pub fn packed_row_key(&self, store: &Store, row: &Row) -> Option<RowKey> {
+        let canonical = self.value_of(self.table.primary_key_columns()?, row)?;
+        Some(self.key_of_value(store, &canonical))
     }
     /// The key of the row with these primary key values.
     pub fn key_of(&self, store: &Store, primary_key: &[Datum]) -> RowKey {

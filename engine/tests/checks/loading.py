@@ -28,6 +28,7 @@ class Loading(SideFilesCheck):
             "CREATE TABLE notes (id INT PRIMARY KEY, room INT NOT NULL OWNED_BY rooms(id), v INT, body TEXT)",
             "CREATE TABLE plain (id INT PRIMARY KEY, v INT, body TEXT)",
             "CREATE TABLE keyless (id INT, v INT, body TEXT)",
+            "CREATE TABLE ordered (id INT PRIMARY KEY, v INT, body TEXT)",
             "CREATE TABLE small (id INT PRIMARY KEY, plain INT REFERENCES plain(id))",
             "CREATE INDEX ON notes (v)",
             "CREATE INDEX ON plain (v)",
@@ -35,21 +36,22 @@ class Loading(SideFilesCheck):
             "CREATE MATERIALIZED VIEW noted AS SELECT room, count(*) AS n, sum(v) AS v FROM notes GROUP BY room",
             f"INSERT INTO people SELECT n, '{WORD} ' || n FROM generate_series(1, {PEOPLE}) n",
             f"INSERT INTO rooms SELECT n, 1 + n % {PEOPLE} FROM generate_series(1, {2 * PEOPLE}) n",
-            "INSERT INTO plain SELECT n, n % 10, 'before' FROM generate_series(-500, -1) n",
+            *(f"INSERT INTO {table} SELECT n, n % 10, 'before' FROM generate_series(-500, -1) n" for table in ("plain", "ordered")),
             f"INSERT INTO notes SELECT n, 1 + (n + 500) % {2 * PEOPLE}, n % 10, 'before' FROM generate_series(-500, -1) n",
         ])
-        for table in ("plain", "notes", "keyless"):
+        for table in ("plain", "notes", "keyless", "ordered"):
             self.tally.case(self.amid, table)
+        self.tally.case(self.scattered)
         self.tally.case(self.selected)
         self.tally.case(self.defined)
         self.tally.case(self.referred)
-        for table in ("plain", "notes"):
+        for table in ("plain", "notes", "ordered"):
             self.tally.case(self.refused, table)
             self.tally.case(self.cancelled, table)
             self.tally.case(self.waited_for, table)
         for number in range(self.options.rounds):
             self.tally.case(self.forgotten, number)
-        for table, steps in (("plain", ("spilled", "files")), ("notes", ("half", "files", "going", "gone"))):
+        for table, steps in (("plain", ("spilled", "files")), ("notes", ("half", "files", "going", "gone")), ("ordered", ("files", "going", "gone"))):
             for step in steps:
                 self.tally.case(self.killed, table, step)
         self.tally.equal(self.server.files_with(WORD), [], "nobody's word stands in clear")
@@ -95,7 +97,9 @@ class Loading(SideFilesCheck):
             before = self.told(connection, table)
             connection.execute("BEGIN")
             self.copy(connection, table, range(count))
-            self.tally.that(any(name.endswith("-spill") for name in side_files(self.server)), f"{table}: rows are on the disk", side_files(self.server))
+            # What is nobody's and comes in order stands there as it will be stored.
+            kind = ".sst" if table in ("keyless", "ordered") else "-spill"
+            self.tally.that(any(name.endswith(kind) for name in side_files(self.server)), f"{table}: rows are on the disk", side_files(self.server))
             expected = (before[0] + count, before[1] + sum(range(count)), before[2] + sum(n % 10 for n in range(count)))
             self.tally.equal(self.told(connection, table), expected, f"{table}: as copied")
             found = rows(connection, f"SELECT id, v, left(body, 20) FROM {table} WHERE id = 77")
@@ -124,6 +128,28 @@ class Loading(SideFilesCheck):
                 self.tally.equal(got, theirs, "whose notes they are")
             other.execute(f"DELETE FROM {table} WHERE id >= 0")
             self.views_agree(other, f"{table} deleted")
+
+    def scattered(self):
+        """Rows in some order, then in none, and those between them."""
+        count = self.count
+        numbers = [*range(0, count, 3), *range(1, count, 3), *(n for n in range(count - 1, -1, -1) if n % 3 == 2)]
+        with self.server.connect() as connection:
+            before = self.told(connection, "ordered")
+            for numbers in (numbers, [*range(count), *range(2 * count - 1, count - 1, -1)]):
+                expected = (before[0] + len(numbers), before[1] + sum(numbers), before[2] + sum(n % 10 for n in numbers))
+                self.copy(connection, "ordered", numbers)
+                self.tally.equal(self.told(connection, "ordered"), expected, "scattered")
+                connection.execute("BEGIN")
+                self.copy(connection, "ordered", range(3 * count, 4 * count))
+                connection.execute(f"DELETE FROM ordered WHERE id % 100 = 7")
+                connection.execute(f"UPDATE ordered SET v = v + 1 WHERE id % 100 = 8")
+                changed = self.told(connection, "ordered")
+                connection.execute("COMMIT")
+                self.tally.equal(self.told(connection, "ordered"), changed, "changed amid")
+                connection.execute("TRUNCATE ordered")
+                connection.execute("INSERT INTO ordered SELECT n, n % 10, 'before' FROM generate_series(-500, -1) n")
+                self.tally.equal(self.told(connection, "ordered"), before, "emptied")
+            self.nothing_is_left("scattered")
 
     def selected(self):
         """INSERT … SELECT and CREATE TABLE AS."""

@@ -281,7 +281,7 @@ impl<'a> Writer<'a> {
             self.need_parents(shape, None, row);
         }
         if let Some(straight) = straight {
-            self.transaction.add_to_part(shape, &straight.rows)?;
+            self.transaction.add_to_part(shape, straight.rows)?;
         }
         self.transaction.uses(relation).inserted.fetch_add(rows.len() as u64, Ordering::Relaxed);
         Ok(row_keys)

@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use repr::MicroDbId;
+use repr::{MicroDbId, RelationId};
 use rocksdb::{BottommostLevelCompaction, CompactOptions, DB};
 
 use crate::batch::Batch;
@@ -23,6 +23,7 @@ use crate::erasure::Owing;
 use crate::erasure::history::{Moments, PassRecord};
 use crate::erasure::owed::{KeyRange, Owed};
 use crate::error::StorageError;
+use crate::keyspace;
 use crate::rocks::{self, Family};
 use crate::store::Store;
 
@@ -169,6 +170,15 @@ impl Store {
         let families = [Part::Indexes, Part::Rows].into_iter().flat_map(|part| part.families());
         let files = |family: &Family| files_in(self.db(), *family, &owed.ranges(*family)).unwrap_or_default();
         families.flat_map(files).map(|file| file.bytes).sum()
+    }
+
+    /// Whether nothing of a relation stands anywhere, not even deleted: nothing was written since the start, which leaves nothing in
+    /// memory, and no file reaches there.
+    pub(crate) fn has_never_held(&self, relation: RelationId) -> bool {
+        let from = keyspace::relation(relation).to_vec();
+        let ranges = [(from.clone(), keyspace::successor(&from))];
+        let is_bare = |family| files_in(self.db(), family, &ranges).is_ok_and(|files| files.is_empty());
+        !self.segments().has_heard_of(relation) && is_bare(Family::Rows) && is_bare(Family::Owners)
     }
 
     /// Goes on with the pass that is under way, or begins one over all that is owed; as far as it comes. What waits, and whoever

@@ -39,7 +39,7 @@ fn spill(store: &Store, numbers: impl Iterator<Item = u32>) -> Arc<SpilledRows> 
     let spilled = Arc::new(store.begin_spill(CITIES).expect("begins"));
     let numbers: Vec<u32> = numbers.collect();
     for some in numbers.chunks(700) {
-        let mut batch = spilled.begin_batch();
+        let mut batch = spilled.begin_batch().expect("begins");
         for number in some {
             batch.put_row(&key(*number), &row(*number));
             batch.put_entry(BY_NAME, &(number % 10).to_be_bytes(), &key(*number));
@@ -69,7 +69,7 @@ fn no_nonce_is_used_twice_under_a_key() {
     // The same row again and again is another seal each time.
     let mut seals = std::collections::BTreeSet::new();
     for _ in 0..100 {
-        let mut batch = spilled.begin_batch();
+        let mut batch = spilled.begin_batch().expect("begins");
         batch.put_again(&key(5), None, Some(&row(5)));
         seals.insert(batch.sealed.clone());
         spilled.write(&store, batch).expect("writes");
@@ -116,7 +116,7 @@ fn rows_that_were_there_before_are_told_with_what_they_were() {
     let (_folder, store) = open("changed");
     let spilled = spill(&store, 0..3);
     assert!(!spilled.covers());
-    let mut batch = spilled.begin_batch();
+    let mut batch = spilled.begin_batch().expect("begins");
     batch.put_changed(&key(3), &row(30), Some(&row(3)));
     batch.put_changed(&key(4), &row(40), None);
     let empty = Row::from_bytes(Box::default());
@@ -148,7 +148,7 @@ fn people_are_found_with_their_microdbs() {
     let spilled = Arc::new(store.begin_spill(CITIES).expect("begins"));
     let microdbs: BTreeMap<RowKey, MicroDbId> =
         (0..2_000).map(|number| (key(number), store.allocate_microdb().expect("allocates"))).collect();
-    let mut batch = spilled.begin_batch();
+    let mut batch = spilled.begin_batch().expect("begins");
     for (key, microdb) in &microdbs {
         batch.put_row(key, &row(0));
         batch.put_subject(key, *microdb);

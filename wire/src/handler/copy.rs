@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// So long a client is silent before what it has sent is written.
 const SILENCE: Duration = Duration::from_millis(20);
+/// So many bytes are read together, of messages that are here already.
+const FED_BYTES_MAX: usize = 64 << 10;
 /// How often a COPY that waits for its client looks whether it is cancelled.
 const CANCEL_ROUND: Duration = Duration::from_millis(100);
 
@@ -32,16 +34,26 @@ impl Handler<'_> {
         let (context, encoding) = coded(self.session.text_context(), copy.format());
         let mut reading = Decoding::new(encoding);
         let mut decoder = RowDecoder::new(copy.table(), copy.columns(), copy.format());
+        let mut fed = 0;
         loop {
-            let frame = self.copy_frame(&mut copy)?;
+            let frame = match self.connection.arrived(MESSAGE_BYTES_MAX)? {
+                // Clients send a message a line: what is here by now is read together.
+                Some(frame) if fed == 0 || frame.kind == b'd' && fed < FED_BYTES_MAX => frame,
+                arrived => {
+                    if std::mem::take(&mut fed) > 0 {
+                        self.push_rows(&mut copy, &mut decoder, false, &context)?;
+                    }
+                    self.copy_frame(&mut copy, arrived)?
+                }
+            };
             match frame.kind {
                 b'd' => {
                     copy.receive(frame.body()?.len());
+                    fed += frame.body()?.len().max(1);
                     match reading.is_same() {
                         true => decoder.feed(frame.body()?),
                         false => decoder.feed(reading.read(frame.body()?, false).map_err(SqlError::from)?.as_bytes()),
                     }
-                    self.push_rows(&mut copy, &mut decoder, false, &context)?;
                 }
                 b'c' => {
                     if !reading.is_same() {
@@ -65,13 +77,16 @@ impl Handler<'_> {
         }
     }
 
-    /// The next message, or 57014 if a cancel request comes first. While the client is silent its rows are written, so that it hears
+    /// The next message, which may have arrived, or 57014 if a cancel request comes first. While the client is silent its rows are written, so that it hears
     /// of those that cannot be.
-    fn copy_frame(&mut self, copy: &mut CopyIn) -> Result<Frame, Stop> {
+    fn copy_frame(&mut self, copy: &mut CopyIn, mut arrived: Option<Frame>) -> Result<Frame, Stop> {
         let mut round = SILENCE;
         loop {
             if self.registration.flag.is_cancelled() {
                 return Err(cancelled().into());
+            }
+            if let Some(frame) = arrived.take() {
+                return Ok(frame);
             }
             if let Some(frame) = self.connection.frame_now(MESSAGE_BYTES_MAX, round)? {
                 return Ok(frame);

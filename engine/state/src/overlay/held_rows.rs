@@ -35,12 +35,14 @@ pub struct HeldRows {
     rows: Vec<HeldRow>,
     bytes: usize,
     bytes_max: usize,
+    /// None that was taken had come before one with a smaller key.
+    in_order: bool,
 }
 
 impl HeldRows {
     /// None yet, and so many bytes of them at most.
     pub fn new(bytes_max: usize) -> Self {
-        HeldRows { rows: Vec::new(), bytes: 0, bytes_max }
+        HeldRows { rows: Vec::new(), bytes: 0, bytes_max, in_order: true }
     }
 
     /// One more. Whether they are to go on now.
@@ -55,10 +57,19 @@ impl HeldRows {
         self.rows.is_empty()
     }
 
+    /// Whether those that were taken so far came in the order of their keys each time.
+    pub fn come_in_order(&self) -> bool {
+        self.in_order
+    }
+
     /// Takes all that are held, in the order of their keys; of equal keys in that in which they came.
     pub fn take(&mut self) -> Result<Vec<HeldRow>, SqlError> {
         self.bytes = 0;
         let mut rows = std::mem::take(&mut self.rows);
+        if rows.is_sorted_by(|one, other| one.row_key <= other.row_key) {
+            return Ok(rows);
+        }
+        self.in_order = false;
         poll::sort_by(&mut rows, |one, other| one.row_key.cmp(&other.row_key))?;
         Ok(rows)
     }
@@ -73,7 +84,7 @@ pub fn write_rows(
 ) -> Result<(), SqlError> {
     for some in rows.chunks(ROWS_AT_ONCE) {
         poll::steps(some.len())?;
-        let mut batch = part.begin_batch();
+        let mut batch = part.begin_batch()?;
         for HeldRow { row_key, row, microdb } in some {
             match shape {
                 Some(shape) => put_new(store, &mut batch, shape, (row_key, row, *microdb)),
@@ -83,6 +94,12 @@ pub fn write_rows(
         part.write(store, batch)?;
     }
     Ok(())
+}
+
+/// Adds rows to a part as they come, none of them a person's; it gives them back if it does not take them so.
+pub fn push_in_order(part: &SpilledRows, rows: Vec<HeldRow>) -> Result<Vec<HeldRow>, SqlError> {
+    let left = part.push_in_order(rows.into_iter().map(|HeldRow { row_key, row, .. }| (row_key, row)).collect())?;
+    Ok(left.into_iter().flatten().map(|(row_key, row)| HeldRow { row_key, row, microdb: None }).collect())
 }
 
 /// Rows by their keys, of equal ones the first: in memory, or on the disk.

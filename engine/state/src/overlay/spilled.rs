@@ -19,12 +19,15 @@ use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::{SpillBatch, SpilledRow, SpilledRows, Store};
+use storage::{Batch, SpillBatch, SpilledRow, SpilledRows, StorageError, Store};
 
 /// So much of what a statement writes is held in memory.
 const HELD_BYTES_MAX: usize = 16 << 20;
 /// Entries of the undo log for which room is kept.
 const UNDO_KEPT_MAX: usize = 1 << 16;
+
+/// Rows of a part.
+type SpilledIterator = Box<dyn Iterator<Item = Result<(RowKey, SpilledRow), StorageError>> + Send>;
 
 /// The rows of one table that may be moved, in the order of their keys.
 type Movable = BTreeMap<RelationId, Vec<RowKey>>;
@@ -116,7 +119,7 @@ impl Overlay {
         let Some(changes) = self.tables.get_mut(&relation) else { return Ok(()) };
         let part = match changes.spilled.last().filter(|_| goes_on) {
             Some(part) => part.clone(),
-            None => Arc::new(store.begin_spill(relation)?),
+            None => Arc::new(begin_part(store, shape)?),
         };
         let rows: Vec<(RowKey, Change)> = if keys.len() == changes.rows.len() {
             changes.values = LazyValues::default();
@@ -125,9 +128,10 @@ impl Overlay {
             let taken = keys.iter().filter_map(|key| changes.rows.remove_entry(key));
             taken.inspect(|(key, change)| changes.values.leave(shape, key, change.after.as_ref())).collect()
         };
+        let rows = if goes_on { rows } else { push_in_order(&part, rows)? };
         for some in rows.chunks(ROWS_AT_ONCE) {
             poll::steps(some.len())?;
-            let mut batch = part.begin_batch();
+            let mut batch = part.begin_batch()?;
             for (key, change) in some {
                 let there = if goes_on { part.get(key)? } else { None };
                 put_change(store, &mut batch, shape, (key, change), there.as_ref());
@@ -154,19 +158,20 @@ impl Overlay {
     }
 
     /// Adds new rows there, of which nothing stands anywhere. Where that fails the statement has to be taken back.
-    pub fn add_to_part(&mut self, store: &Store, shape: &TableShape, rows: &[(RowKey, Row)]) -> Result<(), SqlError> {
+    pub fn add_to_part(&mut self, store: &Store, shape: &TableShape, rows: Vec<(RowKey, Row)>) -> Result<(), SqlError> {
         let part = self.tables.get(&shape.id()).and_then(|changes| changes.spilled.last());
         let part = part.expect("its statement has rows there");
-        let mut batch = part.begin_batch();
+        let Some(rows) = part.push_in_order(rows)? else { return Ok(()) };
+        let mut batch = part.begin_batch()?;
         rows.iter().for_each(|(key, row)| put_new(store, &mut batch, shape, (key, row, None)));
         Ok(part.write(store, batch)?)
     }
 
     /// A part of a table for new rows that never stood in memory: see `held_rows`.
-    pub fn begin_part(&mut self, store: &Store, relation: RelationId) -> Result<Arc<SpilledRows>, SqlError> {
-        let part = Arc::new(store.begin_spill(relation)?);
-        self.tables.entry(relation).or_default().spilled.push(part.clone());
-        self.undo.push(Undo::Spilled { relation });
+    pub fn begin_part(&mut self, store: &Store, shape: &TableShape) -> Result<Arc<SpilledRows>, SqlError> {
+        let part = Arc::new(begin_part(store, shape)?);
+        self.tables.entry(shape.id()).or_default().spilled.push(part.clone());
+        self.undo.push(Undo::Spilled { relation: shape.id() });
         Ok(part)
     }
 
@@ -224,9 +229,19 @@ impl TableChanges {
 
     /// Rows on the disk that have not changed again, in the order of their keys within each statement's.
     pub fn spilled(&self) -> impl Iterator<Item = Result<(RowKey, Change), SqlError>> {
+        self.spilled_beside(BTreeSet::new())
+    }
+
+    /// The same without those that came in order, of parts of which a batch has taken these.
+    pub fn spilled_beside(&self, taken: BTreeSet<usize>) -> impl Iterator<Item = Result<(RowKey, Change), SqlError>> {
         let parts = self.spilled.iter().enumerate();
-        let rows = parts.flat_map(|(place, part)| {
-            part.rows((Bound::Unbounded, Bound::Unbounded), false).map(move |row| (place, row))
+        let rows = parts.flat_map(move |(place, part)| {
+            let all = (Bound::Unbounded, Bound::Unbounded);
+            let rows: SpilledIterator = match taken.contains(&place) {
+                true => Box::new(part.rows_out_of_order(all, false)),
+                false => Box::new(part.rows(all, false)),
+            };
+            rows.map(move |row| (place, row))
         });
         rows.filter_map(|(place, row)| match row {
             Ok((key, row)) => match self.has_newer(place, &key) {
@@ -236,6 +251,21 @@ impl TableChanges {
             },
             Err(error) => Some(Err(error.into())),
         })
+    }
+
+    /// Adds to a batch what parts have of rows that came in order, as it stands there, where nothing newer stands of them: of which parts it
+    /// was added.
+    pub fn take_in_order(&self, store: &Store, batch: &mut Batch) -> Result<BTreeSet<usize>, SqlError> {
+        let mut taken = BTreeSet::new();
+        for (place, part) in self.spilled.iter().enumerate() {
+            let Some(reach) = part.in_order() else { continue };
+            let is_apart = self.spilled[place + 1..].iter().all(|later| later.is_apart_from(&reach));
+            let stands = is_apart && self.rows.range(&reach.0..=&reach.1).next().is_none();
+            if stands && store.take_in_order(batch, part)? {
+                taken.insert(place);
+            }
+        }
+        Ok(taken)
     }
 
     /// Looks at all changed rows one after the other, those in memory first.
@@ -332,6 +362,27 @@ impl From<SpilledRow> for Change {
     fn from(SpilledRow { before, after }: SpilledRow) -> Change {
         Change { before, after, written: 0 }
     }
+}
+
+/// A part for rows of a table.
+fn begin_part(store: &Store, shape: &TableShape) -> Result<SpilledRows, SqlError> {
+    Ok(match shape.stands_alone() {
+        true => store.begin_spill_in_order(shape.id(), shape.table().schema_version)?,
+        false => store.begin_spill(shape.id())?,
+    })
+}
+
+/// Moves the rows of a new part there at once, if all are new and it takes them as they come; else it gives them back.
+fn push_in_order(part: &SpilledRows, rows: Vec<(RowKey, Change)>) -> Result<Vec<(RowKey, Change)>, SqlError> {
+    let are_new = rows.iter().all(|(_, change)| change.before.is_none() && change.after.is_some());
+    // Where they came in no order those to come would be looked for among them, which takes long.
+    if !are_new || !rows.is_sorted_by_key(|(_, change)| change.written) {
+        return Ok(rows);
+    }
+    let new = rows.into_iter().filter_map(|(key, change)| Some((key, change.after?))).collect();
+    let left = part.push_in_order(new)?.unwrap_or_default();
+    let change = |row| Change { before: None, after: Some(row), written: 0 };
+    Ok(left.into_iter().map(|(key, row)| (key, change(row))).collect())
 }
 
 /// A new row as it is written to a part: with its entries, and of a person's with whose µDB it is.

@@ -14,7 +14,7 @@ use planner::resolve::ddl::DdlEffect;
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use state::SqlError;
-use state::overlay::held_rows::{HeldRow, HeldRows, KeyedRows, write_rows};
+use state::overlay::held_rows::{HeldRow, HeldRows, KeyedRows, push_in_order, write_rows};
 use state::reader::Reader;
 use state::shape::{Schema, TableShape};
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,13 +160,16 @@ impl SchemaChange<'_> {
         let spills = shape.spills() && !is_temporary(shape.id().0) && !(was && moves);
         let mut laying = Laying { shape, spills, part: None, held: HeldRows::new(HELD_BYTES_MAX), greatest: None };
         let mut values = self.values_anew(shape)?;
+        let looks_at_values = !values.is_empty() || self.has_new_partial(shape);
+        let store = self.writer.transaction.database().store.clone();
         rows.each(|old_key, row| {
-            let looks = !stands || !keyed_alike || !values.is_empty() || self.has_new_partial(shape);
+            let packed_key = if keyed_alike { Some(old_key.clone()) } else { shape.packed_row_key(&store, &row) };
+            let looks = !stands || packed_key.is_none() || looks_at_values;
             let datums = if looks { shape.unpack(&row) } else { Vec::new() };
             if looks {
                 self.note_values(shape, &mut values, &datums)?;
             }
-            let row_key = if keyed_alike { old_key.clone() } else { self.writer.new_row_key(shape, &datums)? };
+            let row_key = packed_key.map_or_else(|| self.writer.new_row_key(shape, &datums), Ok)?;
             let microdb = match moved.remove(&old_key) {
                 _ if !is || !moves => None,
                 None => Some(self.writer.transaction.database().store.allocate_microdb()?),
@@ -273,7 +276,7 @@ impl Laying<'_> {
         }
         if self.part.is_none() && self.spills {
             let store = transaction.database().store.clone();
-            self.part = Some(transaction.overlay_mut().begin_part(&store, self.shape.id())?);
+            self.part = Some(transaction.overlay_mut().begin_part(&store, self.shape)?);
         }
         self.finish(transaction)
     }
@@ -300,7 +303,11 @@ impl Laying<'_> {
             self.greatest = Some(last.row_key.clone());
         }
         match &self.part {
-            Some(part) => write_rows(&transaction.database().store, part, Some(self.shape), &rows)?,
+            Some(part) => {
+                let as_they_come = self.shape.stands_alone() && self.held.come_in_order();
+                let rows = if as_they_come { push_in_order(part, rows)? } else { rows };
+                write_rows(&transaction.database().store, part, Some(self.shape), &rows)?;
+            }
             None => {
                 for HeldRow { row_key, row, microdb } in rows {
                     poll::step()?;

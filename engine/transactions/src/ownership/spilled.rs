@@ -51,7 +51,9 @@ pub(super) fn place(
 ) -> Result<PlacedRows, SqlError> {
     let between = Between { old, new, overlay };
     let mut placing = Placing { between: &between, derived, met: HashMap::default(), found: PlacedRows::default() };
-    let mut rows = changes.spilled().peekable();
+    // What is nobody's and came in order stands in files already.
+    let taken = changes.take_in_order(new.store(), batch)?;
+    let mut rows = changes.spilled_beside(taken).peekable();
     loop {
         let mut some = Vec::with_capacity(ROWS_AT_ONCE);
         for row in rows.by_ref().take(ROWS_AT_ONCE) {

@@ -18,7 +18,7 @@ impl Transaction {
     }
 
     /// Adds new rows of a statement to those of it that stand on the disk: see `Overlay::adds_to_part`.
-    pub(crate) fn add_to_part(&mut self, shape: &TableShape, rows: &[(RowKey, Row)]) -> Result<(), SqlError> {
+    pub(crate) fn add_to_part(&mut self, shape: &TableShape, rows: Vec<(RowKey, Row)>) -> Result<(), SqlError> {
         Arc::make_mut(&mut self.overlay).add_to_part(&self.database.store, shape, rows)?;
         self.gather_locks();
         Ok(())
