@@ -29,10 +29,10 @@ pub mod permit;
 pub mod plan;
 mod positioned;
 mod prepared;
-mod raise;
 mod restored;
 pub mod result_columns;
 mod roles;
+mod routines;
 mod session_functions;
 mod standard_conforming_strings;
 mod statement;
@@ -64,6 +64,7 @@ use prepared::is_kept_as_sent;
 use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
+use routines::Lending;
 use state::account::Account;
 use state::activity::Owner;
 use state::cancel::CancelFlag;
@@ -128,6 +129,8 @@ struct Control {
     released_at: CommitTime,
     /// Where its transactions are counted.
     counters: Arc<DatabaseCounters>,
+    /// What functions have of it.
+    lending: Lending,
 }
 
 /// The statement that has begun, and the last one until then.
@@ -245,10 +248,9 @@ impl Session {
         let login = Login { role, name: options.user.as_str().into() };
         login.check_opening(database, &name, database_id)?;
         login.check_person(database)?;
-        let published = database.published.load();
-        let seen = (&**published.catalog(), database_id);
+        let catalog = database.published.load().catalog().clone();
+        let seen = (&*catalog, database_id);
         notices.extend(login.check_started(&mut state.settings, &options.settings, seen)?);
-        drop(published);
         let (address, connection) = (options.address(), options.connection);
         let owner = Owner { user: options.user.into(), role, database: name.into(), database_id, connection };
         let counters = database.usage().of_database(database_id);
@@ -270,6 +272,7 @@ impl Session {
             holder: database.sessions.holders.register(backend, database.next_transaction(), owner),
             released_at: database.forgotten_at(),
             counters,
+            lending: Lending::default(),
         };
         let statement = CurrentStatement {
             begun: false,

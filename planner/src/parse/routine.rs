@@ -4,6 +4,7 @@ use super::definition::CreateSchema;
 use super::definition::{RoutineKind, RoutineName};
 use super::grammar::Grammar;
 use super::statement::{Identifier, ObjectName, Statement, TypeName};
+use super::type_definition::DropRoutines;
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -33,11 +34,11 @@ impl Grammar<'_, '_> {
         };
         let if_exists = self.eat(&["IF", "EXISTS"]);
         let routines = self.list(Self::routine_name)?;
-        self.behavior();
-        Ok(Some(Statement::DropRoutines { kind, if_exists, routines }))
+        let behavior = self.behavior();
+        Ok(Some(Statement::DropRoutines(Box::new(DropRoutines { kind, if_exists, routines, behavior }))))
     }
 
-    fn routine_name(&mut self) -> Result<RoutineName, PlanError> {
+    pub(super) fn routine_name(&mut self) -> Result<RoutineName, PlanError> {
         let name: ObjectName = self.object_name()?;
         if !self.next_is(&Token::LParen) {
             return Ok(RoutineName { name, arguments: None });
