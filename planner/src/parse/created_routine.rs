@@ -160,10 +160,12 @@ impl Grammar<'_, '_> {
         } else if creates && self.eat(&["AS"]) {
             options.text = Some(self.string()?);
             if self.eat_token(&Token::Comma) {
-                return Ok(Some("a function of a shared library"));
+                let refused = Some("a function of a shared library");
+                return Ok(refused);
             }
         } else if creates && (self.word_is(0, "RETURN") || self.words_are(&["BEGIN", "ATOMIC"])) {
-            return Ok(Some("a function whose body is no string"));
+            let refused = Some("a function whose body is no string");
+            return Ok(refused);
         } else if let Some(word) = self.eat_one_of(&["IMMUTABLE", "STABLE", "VOLATILE"]) {
             options.volatility = word.to_lowercase().chars().next();
         } else if self.eat(&["STRICT"]) || self.eat(&["RETURNS", "NULL", "ON", "NULL", "INPUT"]) {
@@ -190,7 +192,8 @@ impl Grammar<'_, '_> {
         if self.eat(&["SET"]) {
             let name = self.setting_name()?;
             if self.eat(&["FROM", "CURRENT"]) {
-                return Ok(Some("SET … FROM CURRENT of a function"));
+                let refused = Some("SET … FROM CURRENT of a function");
+                return Ok(refused);
             }
             let values = self.setting_values()?;
             options.settings.push((Some(name), values));
@@ -198,14 +201,18 @@ impl Grammar<'_, '_> {
             let name = if self.eat(&["ALL"]) { None } else { Some(self.setting_name()?) };
             options.settings.push((name, None));
         } else if self.eat(&["EXTERNAL", "SECURITY", "DEFINER"]) || self.eat(&["SECURITY", "DEFINER"]) {
-            return Ok(Some("SECURITY DEFINER"));
+            let refused = Some("SECURITY DEFINER");
+            return Ok(refused);
         } else if self.eat(&["EXTERNAL", "SECURITY", "INVOKER"]) || self.eat(&["SECURITY", "INVOKER"]) {
         } else if self.eat(&["WINDOW"]) {
-            return Ok(Some("a window function of one's own"));
+            let refused = Some("a window function of one's own");
+            return Ok(refused);
         } else if self.eat(&["SUPPORT"]) {
-            return Ok(Some("SUPPORT of a function"));
+            let refused = Some("SUPPORT of a function");
+            return Ok(refused);
         } else if self.eat(&["TRANSFORM"]) {
-            return Ok(Some("TRANSFORM of a function"));
+            let refused = Some("TRANSFORM of a function");
+            return Ok(refused);
         } else {
             return Err(self.unexpected());
         }

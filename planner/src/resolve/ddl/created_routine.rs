@@ -9,7 +9,7 @@ use crate::error::PlanError;
 use crate::parse::definition::RoutineKind;
 use crate::parse::statement::TypeName;
 use crate::parse::type_definition::{
-    AlterRoutine, CreateRoutine, ParameterDefinition, RoutineChange, RoutineOptions, WrittenType,
+    AlterRoutine, CreateRoutine, Estimates, ParameterDefinition, RoutineChange, RoutineOptions, WrittenType,
 };
 use crate::parse::utility::SetValue;
 use crate::resolve::polymorphic;
@@ -39,7 +39,7 @@ impl DefinitionChange<'_> {
         let result = self.routine_result(create, &parameters)?;
         let mut terms = RoutineTerms::default();
         if result.is_set {
-            terms.rows = "1000".to_owned();
+            "1000".clone_into(&mut terms.rows);
         }
         change_terms(&mut terms, &create.options, create.is_procedure, result.is_set)?;
         let routine = Routine {
@@ -344,7 +344,7 @@ fn change_terms(
         || options.strict.is_some()
         || options.leakproof.is_some()
         || options.parallel.is_some()
-        || options.estimates != Default::default();
+        || options.estimates != Estimates::default();
     if is_procedure && of_functions {
         return Err(invalid("invalid attribute in procedure definition"));
     }
