@@ -107,7 +107,7 @@ impl Session {
         let (mut lower, mut elements) = match &before {
             Datum::Array(array) if array.elements.is_empty() => (index, Vec::new()),
             Datum::Array(array) if array.dimensions.len() == 1 => {
-                (i64::from(array.dimensions[0].1), array.elements.to_vec())
+                (i64::from(array.dimensions[0].1), array.elements.clone())
             }
             Datum::Array(_) => {
                 return Err(SqlError::new("2202E", "wrong number of array subscripts"));

@@ -123,7 +123,7 @@ impl Session {
             }
             Some(value) => {
                 let (value, from) = self.row_or_value(frame, value, &routine)?;
-                self.set_row(&routine, &columns, value, &from)?
+                self.set_row(&routine, columns.as_deref(), value, &from)?
             }
         };
         frame.given.rows.push(row);
@@ -134,7 +134,7 @@ impl Session {
     fn set_row(
         &self,
         routine: &Routine,
-        columns: &Option<Vec<ColumnType>>,
+        columns: Option<&[ColumnType]>,
         value: Datum,
         from: &ScalarType,
     ) -> Result<Vec<Datum>, SqlError> {

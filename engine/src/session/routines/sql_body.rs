@@ -13,6 +13,9 @@ use repr::{ColumnType, Datum, ScalarType, poll};
 use state::SqlError;
 use std::sync::Arc;
 
+/// What a statement of a body returned: its columns, and their rows.
+type Returned = (Arc<[OutputColumn]>, Vec<Vec<Datum>>);
+
 /// The statements of a body, each with its plan once it has one.
 pub(super) type Statements = [(ParsedStatement, Mutex<Option<Arc<Prepared>>>)];
 
@@ -86,7 +89,7 @@ impl Session {
         params: Arc<[Datum]>,
         is_last: bool,
         routine: &Routine,
-    ) -> Result<Option<(Arc<[OutputColumn]>, Vec<Vec<Datum>>)>, SqlError> {
+    ) -> Result<Option<Returned>, SqlError> {
         let Response::Rows(mut stream) = self.run_inner(prepared, params)? else { return Ok(None) };
         let rows_max = match (is_last, routine.result.is_set) {
             (false, _) => 0,

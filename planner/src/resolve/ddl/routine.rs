@@ -74,14 +74,11 @@ impl DefinitionChange<'_> {
     fn created_routine(&self, kind: RoutineKind, routine: &RoutineName) -> Result<Option<Id>, PlanError> {
         let name = &routine.name;
         name.require_own(&self.path)?;
-        if let Some(schema) = &name.schema {
-            self.scope().require_namespace(schema)?;
-        }
         let mut candidates = self.scope().routines(name.schema.as_deref(), &name.name);
         if let Some(written) = &routine.arguments {
             let mut types = Vec::with_capacity(written.len());
             for argument in written {
-                // What is no type here is said where nothing is found.
+                // What is no type here is said where nothing is found, as what is no schema is.
                 match types::data_type(&argument.data_type, self.scope()) {
                     Ok(found) => types.push(type_oid(&found)),
                     Err(_) => return Ok(None),
