@@ -52,9 +52,10 @@ impl Grammar<'_, '_> {
         Ok(RoutineName { name, arguments: Some(arguments) })
     }
 
-    /// `[mode] [name] type`; none for what only comes out.
+    /// `[mode] [name] [mode] type`; none for what only comes out.
     fn routine_argument(&mut self) -> Result<Option<TypeName>, PlanError> {
-        let mode = self.eat_one_of(&["IN", "OUT", "INOUT", "VARIADIC"]);
+        const MODES: [&str; 4] = ["IN", "OUT", "INOUT", "VARIADIC"];
+        let mut mode = self.eat_one_of(&MODES);
         let position = self.position();
         let alone = self.parser.maybe_parse(|parser| {
             let data_type = parser.parse_data_type()?;
@@ -67,6 +68,7 @@ impl Grammar<'_, '_> {
             Some(data_type) => TypeName { data_type, position },
             None => {
                 self.identifier()?;
+                mode = mode.or_else(|| self.eat_one_of(&MODES));
                 self.type_name()?
             }
         };

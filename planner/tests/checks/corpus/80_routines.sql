@@ -165,3 +165,9 @@ drop function rt_opt, rt_sum, rt_tab, rt_outs, rt_one, rt_rec, rt_strict, rt_fir
 drop routine rt_proc;
 drop procedure rt_inout;
 drop function rt_add(int, int), rt_add(text, text);
+
+-- A mode may stand behind the name, where it is dropped too.
+create function rt_behind(a inout int, b out int) as 'begin b := a; a := 1; end' language plpgsql;
+select * from rt_behind(5);
+drop function rt_behind(a int, b text);
+drop function rt_behind(a inout int, b out int);
