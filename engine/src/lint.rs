@@ -201,8 +201,10 @@ fn is_definition(statement: &Statement) -> bool {
             | Statement::DropExtension { .. }
             | Statement::Comment { .. }
             | Statement::SecurityLabel { .. }
-            | Statement::Guarded(_)
-            | Statement::Raise(_)
+            | Statement::CreateRoutine(_)
+            | Statement::AlterRoutine(_)
+            | Statement::DropRoutines(_)
+            | Statement::Do(_)
             | Statement::Unsupported { .. }
     )
 }

@@ -30,10 +30,10 @@ pub mod permit;
 pub mod plan;
 mod positioned;
 mod prepared;
-mod raise;
 mod restored;
 pub mod result_columns;
 mod roles;
+mod routines;
 mod session_functions;
 mod standard_conforming_strings;
 mod statement;
@@ -66,6 +66,7 @@ use prepared::is_kept_as_sent;
 use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
+use routines::Lending;
 use state::account::Account;
 use state::activity::Owner;
 use state::cancel::CancelFlag;
@@ -130,6 +131,8 @@ struct Control {
     released_at: CommitTime,
     /// Where its transactions are counted.
     counters: Arc<DatabaseCounters>,
+    /// What functions have of it.
+    lending: Lending,
 }
 
 /// The transaction, and what its end leaves to be done.
@@ -211,10 +214,9 @@ impl Session {
         let login = Login { role, name: options.user.as_str().into() };
         login.check_opening(database, &name, database_id)?;
         login.check_person(database)?;
-        let published = database.published.load();
-        let seen = (&**published.catalog(), database_id);
+        let catalog = database.published.load().catalog().clone();
+        let seen = (&*catalog, database_id);
         notices.extend(login.check_started(&mut state.settings, &options.settings, seen)?);
-        drop(published);
         let (address, connection) = (options.address(), options.connection);
         let owner = Owner { user: options.user.into(), role, database: name.into(), database_id, connection };
         let counters = database.usage().of_database(database_id);
@@ -236,6 +238,7 @@ impl Session {
             holder: database.sessions.holders.register(backend, database.next_transaction(), owner),
             released_at: database.forgotten_at(),
             counters,
+            lending: Lending::default(),
         };
         let statement = CurrentStatement {
             beginning: Beginning::default(),

@@ -9,6 +9,7 @@ pub(crate) mod composite;
 mod created_type;
 mod declaration;
 mod domain;
+mod edge_map;
 mod enumeration;
 pub(crate) mod hold;
 mod namespace;
@@ -20,6 +21,7 @@ pub(crate) mod range;
 mod retention;
 mod rights;
 mod role;
+pub mod routine;
 pub mod row_type;
 mod search_path;
 mod start_settings;
@@ -41,6 +43,7 @@ pub use range::RangeDefinition;
 pub use retention::{Retention, RetentionEnd};
 pub use rights::{Acl, AclItem, DefaultAcl, ObjectClass, Privilege, Privileges, REQUESTS, Revoked, Rights};
 pub use role::{CONTROLLER, LoginTerms, Membership, PREDEFINED, Person, Role, RoleAttributes, RoleId, RoleKind};
+pub use routine::{Language, Parameter, ParameterMode, ResultKind, Routine, RoutineBody, RoutineResult, RoutineTerms};
 pub use search_path::{Class, Qualifier, Scope, SearchPath};
 pub use start_settings::{StartScope, StartSettings};
 pub use temporary::TemporaryObjects;
@@ -96,6 +99,9 @@ pub struct Catalog {
     /// Who owns what, and what was granted.
     #[serde(default)]
     pub rights: Arc<Rights>,
+    /// Functions and procedures by OID.
+    #[serde(default)]
+    pub routines: BTreeMap<Id, Arc<Routine>>,
 }
 
 /// An annotation that waits for what it names.
@@ -449,6 +455,7 @@ impl Default for Catalog {
             roles: BTreeMap::new(),
             first_login: None,
             rights: Arc::default(),
+            routines: BTreeMap::new(),
         }
     }
 }
@@ -680,20 +687,5 @@ mod packed_datum {
                 row.unpack().pop().ok_or_else(|| serde::de::Error::custom("an empty row"))
             })
             .transpose()
-    }
-}
-
-/// A map with composite keys as a list of pairs.
-mod edge_map {
-    use super::{EdgeRef, EdgeSource};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use std::collections::BTreeMap;
-
-    pub fn serialize<S: Serializer>(map: &BTreeMap<EdgeRef, EdgeSource>, serializer: S) -> Result<S::Ok, S::Error> {
-        map.iter().collect::<Vec<_>>().serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<EdgeRef, EdgeSource>, D::Error> {
-        Ok(Vec::<(EdgeRef, EdgeSource)>::deserialize(deserializer)?.into_iter().collect())
     }
 }

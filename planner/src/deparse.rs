@@ -12,7 +12,7 @@ pub(crate) mod simple;
 
 use crate::scalar::ScalarExpr;
 use crate::scalar::cast::CastMethod;
-use repr::{ColumnType, Datum, ScalarType};
+use repr::{ColumnType, Datum, Id, ScalarType};
 
 /// How columns, types and values of a tree are written.
 pub(crate) trait Spelling<C> {
@@ -26,6 +26,10 @@ pub(crate) trait Spelling<C> {
     fn column_type(&self, column: &C) -> ScalarType;
     /// A type's name, its modifier applied.
     fn type_name(&self, column_type: &ColumnType) -> String;
+    /// The name of a function that somebody created.
+    fn routine_name(&self, _oid: Id) -> String {
+        "function".to_owned()
+    }
     /// The text form of a value.
     fn value(&self, datum: &Datum, scalar: &ScalarType) -> String;
     /// What a string becomes as a value of a type; `None` where only running the statement can tell.

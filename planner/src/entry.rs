@@ -56,6 +56,8 @@ pub enum Planned {
     SubscribeCursor(Box<DeclareCursor>, Arc<SubscribePlan>),
     /// GDPR GET, FORGET, EXPORT and EXPLAIN GDPR FORGET: the subject's table and key.
     Gdpr(GdprRequest, RelationId, Vec<ScalarExpr>),
+    /// CALL: a row of what comes out, if anything does.
+    Call(Arc<Query>),
     /// EXPLAIN.
     Explain(Explained),
     /// Anything else: for the session.
@@ -285,6 +287,7 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog, forms: &KnownRelations<'
             Planned::Gdpr(request, table, key.iter().map(plan_expr).collect::<Result<_, _>>()?)
         }
         Resolved::Explain { options, what } => Planned::Explain(explain_resolved(&options, &what, catalog)?),
+        Resolved::Call(query) => Planned::Call(Arc::new(plan_query(&query, catalog, forms)?)),
         Resolved::Other(_) => Planned::Other,
     })
 }
@@ -475,6 +478,27 @@ pub fn plan_arguments<'a>(
     let types: Vec<ColumnType> = types.iter().cloned().map(ColumnType::nullable).collect();
     let values = resolve_arguments(name, arguments, &types, catalog, &session)?;
     values.iter().map(plan_expr).collect()
+}
+
+/// A value of one type as one of another, as assignment has it: over no columns, with the value as `$1`.
+///
+/// # Errors
+/// 42804 where there is no way.
+pub fn plan_conversion<'a>(
+    from: &ScalarType,
+    to: &ColumnType,
+    scope: impl Into<Scope<'a>>,
+) -> Result<ScalarExpr, PlanError> {
+    plan_expr(&crate::resolve::routine_body::conversion(from, to, scope.into())?)
+}
+
+/// A type by its text.
+///
+/// # Errors
+/// 42601, 42704.
+pub fn plan_type_text<'a>(text: &str, scope: impl Into<Scope<'a>>) -> Result<ColumnType, PlanError> {
+    let data_type = crate::parse::parse_type(text)?;
+    crate::resolve::types::data_type(&data_type, scope)
 }
 
 /// A type by its written name.

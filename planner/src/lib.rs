@@ -19,6 +19,7 @@ pub mod ownership;
 pub mod parse;
 pub mod physical;
 pub mod plan;
+pub mod plpgsql;
 pub mod resolve;
 pub mod row_term;
 pub mod scalar;
@@ -31,10 +32,11 @@ pub mod transform;
 
 pub use entry::{
     CopyInPlan, Explained, MaintainedViewUse, Planned, PlannedStatement, Rewrite, StyledViews, expected_rows,
-    plan_arguments, plan_default, plan_definition, plan_domain_condition, plan_lifted, plan_restored, plan_rewrite,
-    plan_row_checks, plan_statement, plan_type, plan_view,
+    plan_arguments, plan_conversion, plan_default, plan_definition, plan_domain_condition, plan_lifted, plan_restored,
+    plan_rewrite, plan_row_checks, plan_statement, plan_type, plan_type_text, plan_view,
 };
 pub use parse::statement::SubscribeTerms;
 pub use resolve::index_predicate::index_predicates;
 pub use resolve::maintainable::{check_maintainable, depends_on_session};
+pub use resolve::routine_body::{check_routine, parameter_types, sql_statements};
 pub use subscribe::{KeyedColumns, SubscribePlan, ToldForm};

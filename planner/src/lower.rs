@@ -31,7 +31,7 @@ mod write;
 use crate::catalog::Catalog;
 use crate::error::PlanError;
 use crate::hir::walk::Visitor;
-use crate::hir::{CteId, Hir, HirExpr, HirQuery};
+use crate::hir::{CteId, Hir, HirExpr, HirNode, HirQuery};
 use crate::mir::{Mir, Types};
 use crate::names::Names;
 use crate::physical::{self, KeyForms};
@@ -54,7 +54,9 @@ pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Re
     refuse_absent(&optimized)?;
     let mut planned = physical::query(optimized, catalog, forms)?;
     planned.acts = acts_in_transaction(hir);
-    planned.constants = constants(hir)?;
+    planned.calls = calls_routines(hir);
+    // What functions do is done once, in its place.
+    planned.constants = if planned.calls { Vec::new() } else { constants(hir)? };
     for locking in &hir.locking {
         let query = Arc::new(plan_query(&locking.query, catalog, forms)?);
         planned.locking.push(plan::LockingQuery { number: locking.number, query, groups: locking.groups });
@@ -66,8 +68,25 @@ fn acts_in_transaction(query: &HirQuery) -> bool {
     let mut acts = false;
     let calls =
         |expr: &HirExpr| matches!(expr, HirExpr::Call { function, .. } if func::acts_in_transaction(function.name));
+    acts |= calls_routines(query);
     Visitor { operator: &mut |_| {}, expression: &mut |expr| acts |= calls(expr) }.query(query);
     acts
+}
+
+/// Whether it calls functions that somebody created.
+pub(crate) fn calls_routines(query: &HirQuery) -> bool {
+    let (mut rows, mut values) = (false, false);
+    Visitor {
+        operator: &mut |hir| {
+            rows |= matches!(&hir.node, HirNode::TableFunction { functions, .. }
+                if functions.iter().any(|(function, ..)| **function == func::routine::ROWS));
+        },
+        expression: &mut |expr| {
+            values |= matches!(expr, HirExpr::Call { function, .. } if func::routine::is_call(function));
+        },
+    }
+    .query(query);
+    rows || values
 }
 
 /// 0A000 where a row that is to be locked may be none: of an outer join that is still one.

@@ -9,12 +9,12 @@ pub(crate) mod arbiter;
 pub mod backslashes;
 mod call_forms;
 pub mod copy;
+mod created_routine;
 mod created_type;
 pub(crate) mod current_of;
 mod database;
 pub mod definition;
 pub mod dialect;
-mod do_block;
 mod domain;
 mod explain_options;
 pub(crate) mod frame_exclusion;
@@ -38,7 +38,6 @@ pub(crate) mod overriding;
 pub(crate) mod part;
 mod policy;
 mod purpose;
-mod raise;
 mod recursion_clause;
 pub mod request;
 pub(crate) mod retention;
@@ -110,7 +109,7 @@ pub fn parse(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
             error.position = error.position.map(|position| position + offset);
             error
         })?;
-        statements.push(ParsedStatement { statement, text: text.to_string(), offset });
+        statements.push(ParsedStatement { statement, text: text.to_string(), offset, variables: None });
     }
     Ok(statements)
 }
@@ -123,12 +122,46 @@ pub(crate) fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr, PlanE
     with_grammar(text, |grammar| grammar.run(|parser| parser.parse_expr()))
 }
 
+/// Parses exactly one type.
+///
+/// # Errors
+/// As for `parse`.
+pub(crate) fn parse_type(text: &str) -> Result<sqlparser::ast::DataType, PlanError> {
+    with_grammar(text, |grammar| grammar.run(|parser| parser.parse_data_type()))
+        .map_err(|error| PlanError { position: None, ..error })
+}
+
 /// Parses exactly one query, e.g. a view's; spans are relative to `text`.
 ///
 /// # Errors
 /// As for `parse`.
 pub(crate) fn parse_query(text: &str) -> Result<Box<sqlparser::ast::Query>, PlanError> {
     with_grammar(text, |grammar| grammar.query().map(|(query, _)| query))
+}
+
+/// A name, cut as PostgreSQL cuts it.
+pub(crate) fn truncated(name: &str) -> String {
+    grammar::truncate(name)
+}
+
+/// Checks that a text within a body is one query; what is wrong is said without a place.
+///
+/// # Errors
+/// As for `parse`.
+pub(crate) fn check_query(text: &str) -> Result<(), PlanError> {
+    check_statement(text)
+}
+
+/// The same of any one statement.
+///
+/// # Errors
+/// As for `parse`.
+pub(crate) fn check_statement(text: &str) -> Result<(), PlanError> {
+    let read = parse(text).map_err(|error| PlanError { position: None, ..error })?;
+    match read.as_slice() {
+        [_] => Ok(()),
+        _ => Err(PlanError::new("42601", "syntax error at end of input")),
+    }
 }
 
 /// Whether PostgreSQL reserves a word, so that it names nothing unless it is quoted.

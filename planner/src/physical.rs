@@ -92,6 +92,7 @@ pub fn query(query: MirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result
         locks,
         locking: Vec::new(),
         acts: false,
+        calls: false,
         constants: Vec::new(),
     }))
 }

@@ -417,6 +417,8 @@ pub struct Query {
     pub locking: Vec<LockingQuery>,
     /// It calls functions whose doing lasts until the transaction's end.
     pub acts: bool,
+    /// It calls functions that somebody created.
+    pub calls: bool,
     /// What it computes of literals and parameters alone and may fail: computed before any row is looked for.
     pub constants: Vec<ScalarExpr>,
 }

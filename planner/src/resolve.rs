@@ -4,6 +4,7 @@
 //! nothing but literals. Never looks at rows, and never decides how a query is run.
 
 mod arrange;
+mod body_names;
 mod build;
 mod call;
 mod calls;
@@ -31,6 +32,7 @@ mod hypothetical;
 mod identity;
 pub(crate) mod index_key;
 pub(crate) mod index_predicate;
+pub(crate) mod inlined;
 mod insert;
 mod io_call;
 pub(crate) mod kept_text;
@@ -61,6 +63,8 @@ pub(crate) mod relabel;
 mod relation;
 mod requests;
 mod returned;
+pub mod routine_body;
+mod routine_call;
 mod row_literals;
 mod row_lock;
 mod rows_from;
@@ -260,6 +264,10 @@ pub(crate) struct Resolver<'a> {
     keeps: bool,
     /// Domains whose conditions are being read.
     domains: Vec<Id>,
+    /// Names besides columns that the text may use.
+    body: Option<body_names::BodyNames>,
+    /// How many calls of created functions the session has to carry out.
+    calls: usize,
 }
 
 /// Common table expressions.
@@ -288,6 +296,8 @@ struct Nesting {
     lateral_floor: usize,
     /// How many FROM items there have been.
     items: usize,
+    /// How many functions stand in each other's place around it.
+    inlined: usize,
 }
 
 /// Rows that are locked, or written.
@@ -357,6 +367,8 @@ impl<'a> Resolver<'a> {
             as_shown: false,
             shown: None,
             domains: Vec::new(),
+            body: None,
+            calls: 0,
             keeps: session.path.is_of_kept_texts(),
         }
     }

@@ -13,6 +13,7 @@ mod information_schema;
 pub(crate) mod opclass;
 mod pg_catalog;
 mod pg_stat;
+pub(crate) mod routine_text;
 mod rows;
 pub(crate) mod schemas;
 pub(crate) mod view_text;

@@ -87,7 +87,7 @@ fn show_kept(plan: Plan, columns: usize, catalog: &Catalog, out: &mut String) {
     let project = (0..columns).collect();
     let finishing = Finishing { order_by: Vec::new(), limit: None, offset: None, late: Vec::new(), project };
     let (columns, locks, locking) = (Vec::new(), Vec::new(), Vec::new());
-    let query = Query { plan, finishing, columns, locks, locking, acts: false, constants: Vec::new() };
+    let query = Query { plan, finishing, columns, locks, locking, acts: false, calls: false, constants: Vec::new() };
     out.push_str(&explain::plan(&query, catalog));
 }
 

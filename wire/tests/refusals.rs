@@ -29,8 +29,9 @@ const ROOMS: [(&str, &[&str]); 5] = [
 ];
 
 /// Calls that hand on what another one has said, by file and argument.
-const HANDED_ON: [(&str, &str); 6] = [
+const HANDED_ON: [(&str, &str); 7] = [
     ("engine/src/session/utility.rs", "command"),
+    ("planner/src/parse/created_routine.rs", "refused"),
     ("planner/src/resolve/ddl.rs", "command"),
     ("planner/src/resolve/ddl/alter.rs", "what"),
     ("planner/src/resolve/ddl/create.rs", "refused"),

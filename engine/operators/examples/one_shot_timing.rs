@@ -70,6 +70,7 @@ fn main() {
         locks: vec![],
         locking: vec![],
         acts: false,
+        calls: false,
         constants: Vec::new(),
     };
     time("top ten of 1M rows", 3, top);

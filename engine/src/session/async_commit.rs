@@ -155,6 +155,10 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if self.control.lending.is_inner {
+            // What it is made of is the other's.
+            return;
+        }
         // The transaction holds the database, which must not end on a thread of its own pipeline.
         self.settle();
         self.database.sessions.locks.unlock_all_advisory(self.control.holder.session);

@@ -459,7 +459,7 @@ fn operation(planned: &Planned) -> AuditOperation {
         Planned::Gdpr(GdprRequest::Restrict(_), ..) => AuditOperation::Restrict,
         Planned::Gdpr(GdprRequest::Rekey, ..) => AuditOperation::Rekey,
         Planned::Gdpr(GdprRequest::Enter(..), ..) => AuditOperation::Request,
-        Planned::Other => AuditOperation::Select,
+        Planned::Call(_) | Planned::Other => AuditOperation::Select,
     }
 }
 

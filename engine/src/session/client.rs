@@ -3,7 +3,7 @@
 
 use crate::response::TransactionStatus;
 use crate::session::Session;
-use crate::session::env::{Acting, Everyday};
+use crate::session::env::{Acting, Everyday, OfQuery};
 use crate::session::plan::Prepared;
 use planner::hir::OutputColumn;
 use planner::parse::Statement;
@@ -130,7 +130,7 @@ impl Session {
             // Nothing is made for the many statements beside which there is none.
             cursors: self.cursors.open.iter().map(|(name, cursor)| cursor.listed(name)).collect(),
             own: None,
-            exportable: None,
+            query: OfQuery { exportable: None, lent: self.control.lending.lent.clone() },
         }
     }
 

@@ -1,6 +1,7 @@
 //! What expressions see of their session: clock, settings, sequences, catalog.
 
 use crate::session::login::Login;
+use crate::session::routines::{KnownBodies, Lent};
 use crate::session::statements::Statements;
 use crate::session::styles;
 use crate::system::audit::AuditReader;
@@ -14,7 +15,7 @@ use repr::id::is_temporary;
 use repr::poll::Overseer;
 use repr::random::SeededRandom;
 use repr::text::TextContext;
-use repr::{Datum, IndexId, RelationId, SequenceId, ValueError};
+use repr::{Datum, Id, IndexId, RelationId, ScalarType, SequenceId, ValueError};
 use state::account::Account;
 use state::audit::AuditMode;
 use state::cancel::CancelFlag;
@@ -62,6 +63,8 @@ pub(super) struct Remembered {
     pub path: Option<(u64, Arc<Catalog>, Arc<SearchPath>)>,
     /// What is in the session's database, of a catalog.
     pub own: Option<(Arc<Catalog>, Arc<Catalog>)>,
+    /// The bodies of functions.
+    pub bodies: KnownBodies,
 }
 
 /// What a session has drawn, and what it draws from.
@@ -225,8 +228,17 @@ pub struct Acting {
     pub cursors: Vec<ListedCursor>,
     /// To a person's own login, what is theirs.
     pub own: Option<Arc<OwnRows>>,
-    /// What it reads, if it is a query that may export that.
+    /// What some queries have besides.
+    pub query: OfQuery,
+}
+
+/// What few queries have.
+#[derive(Clone)]
+pub struct OfQuery {
+    /// What it reads, if it may export that.
     pub exportable: Option<Exportable>,
+    /// What calls functions that somebody created.
+    pub lent: Option<Arc<Lent>>,
 }
 
 /// What a statement reads, which others may read too.
@@ -282,6 +294,14 @@ impl StatementEnvironment {
 
 pub(super) fn value_error(error: SqlError) -> ValueError {
     ValueError { detail: error.detail, hint: error.hint, ..ValueError::new(error.code, error.message) }
+}
+
+/// 0A000 where a function is called by what cannot wait for it.
+fn not_here() -> ValueError {
+    value_error(
+        SqlError::unsupported("a function that is more than one SELECT in this place")
+            .hint("Call it first, and give the statement what it returned."),
+    )
 }
 
 impl Environment for StatementEnvironment {
@@ -402,6 +422,12 @@ impl Environment for StatementEnvironment {
     fn subject_rows(&self, relation: RelationId, owned: bool) -> Result<Vec<Vec<Datum>>, ValueError> {
         let unknown = || ValueError::new("0A000", "a person's own login cannot run this statement");
         self.acting.own.as_ref().ok_or_else(unknown)?.of(relation, owned).map_err(value_error)
+    }
+    fn call_routine(&self, routine: Id, given: &[Datum]) -> Result<Datum, ValueError> {
+        self.acting.query.lent.as_ref().ok_or_else(not_here)?.call(routine, given)
+    }
+    fn routine_rows(&self, routine: Id, given: &[Datum], types: &[ScalarType]) -> Result<TableRows, ValueError> {
+        self.acting.query.lent.as_ref().ok_or_else(not_here)?.rows(routine, given, types)
     }
     fn audit(&self, question: &AuditQuestion) -> Result<TableRows, ValueError> {
         let reader = AuditReader::new(&self.database, &self.catalog, &self.client.actor).map_err(value_error)?;

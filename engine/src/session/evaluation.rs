@@ -30,7 +30,8 @@ impl Session {
             return context;
         };
         let mut environment = self.environment(snapshot.catalog());
-        environment.acting.exportable = Some(Exportable { state, in_savepoint: active.transaction.has_savepoints() });
+        environment.acting.query.exportable =
+            Some(Exportable { state, in_savepoint: active.transaction.has_savepoints() });
         EvalContext { environment: Arc::new(environment), ..context }
     }
 

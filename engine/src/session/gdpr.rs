@@ -164,7 +164,7 @@ impl Session {
         let RoleOptionKind::For(reference) = create.options[place].kind.clone() else { return Ok(None) };
         self.refuse_restoring()?;
         let text = Statement::GdprGet { subject: reference, audit: false };
-        let parsed = ParsedStatement { statement: text, text: String::new(), offset: 0 };
+        let parsed = ParsedStatement { statement: text, text: String::new(), offset: 0, variables: None };
         let seen = self.seen();
         let planned = planner::plan_statement(&parsed, seen.scope(), &[], MaintainedViewUse::Read, &seen.statistics)?;
         let Planned::Gdpr(_, table, key) = planned.planned else {

@@ -86,6 +86,7 @@ pub(super) fn source(planned: &Planned) -> Option<&Query> {
         | Planned::Subscribe(_)
         | Planned::SubscribeCursor(..)
         | Planned::Gdpr(..)
+        | Planned::Call(_)
         | Planned::Explain(_)
         | Planned::Other => None,
     }

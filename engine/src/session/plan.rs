@@ -211,7 +211,10 @@ impl CachedPlan {
 pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
     fn reads_or_writes(planned: &Planned) -> bool {
         match planned {
-            Planned::Query(_) | Planned::Write(_) | Planned::With(_) | Planned::CreateTableAs(..) => true,
+            // What functions say to the client, or have sent, is not taken back.
+            Planned::Query(query) => !query.calls,
+            Planned::Write(plan) => !plan.source().calls,
+            Planned::With(_) | Planned::CreateTableAs(..) => true,
             Planned::Gdpr(request, ..) => !matches!(request, GdprRequest::Forget(_) | GdprRequest::Rekey),
             Planned::CopyOut(what, _) => reads_or_writes(what),
             Planned::CopyIn(..)
@@ -219,6 +222,7 @@ pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
             | Planned::Subscribe(_)
             | Planned::SubscribeCursor(..)
             | Planned::Explain(_)
+            | Planned::Call(_)
             | Planned::Other => false,
         }
     }

@@ -124,7 +124,8 @@ impl Session {
         let seen = self.seen();
         let types = types.iter().map(|name| Ok(Some(planner::plan_type(name, seen.scope())?.scalar)));
         let types = types.collect::<Result<Vec<_>, SqlError>>()?;
-        let parsed = ParsedStatement { statement: statement.clone(), text: text.to_string(), offset: 0 };
+        let parsed =
+            ParsedStatement { statement: statement.clone(), text: text.to_string(), offset: 0, variables: None };
         let mut prepared = plan::prepare(parsed, &seen, &types)?;
         prepared.fixed_result = true;
         prepared.source = Some(source);

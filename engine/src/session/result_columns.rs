@@ -45,6 +45,7 @@ pub fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[O
         Planned::Gdpr(GdprRequest::Enter(..), ..) => Some(request_columns()),
         Planned::Gdpr(GdprRequest::Restrict(_), ..) => Some(restrict_columns()),
         Planned::Gdpr(GdprRequest::Rekey, ..) => Some(rekey_columns()),
+        Planned::Call(query) => (!query.columns.is_empty()).then(|| query.columns.as_slice().into()),
         Planned::Subscribe(plan) => Some(plan.columns.as_slice().into()),
         Planned::Other => utility_columns(statement),
         Planned::Gdpr(GdprRequest::Export(..), ..)

@@ -187,7 +187,7 @@ impl SessionActs for StatementEnvironment {
             return Err(value_error(persons_refused("function pg_export_snapshot")));
         }
         let Some((Exportable { state, in_savepoint }, transaction)) =
-            self.acting.exportable.clone().zip(self.acting.transaction)
+            self.acting.query.exportable.clone().zip(self.acting.transaction)
         else {
             let here = SqlError::unsupported("pg_export_snapshot here");
             return Err(value_error(here.hint("Call it in a SELECT of its own, which locks no rows.")));

@@ -25,6 +25,7 @@ use repr::{Datum, RelationId};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::even_answer::{self, Even};
+use state::interrupt::QueryLimits;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode};
 use state::overlay::UndoPosition;
@@ -142,6 +143,7 @@ impl Session {
             }
             Planned::SubscribeCursor(declare, plan) => self.declare_subscription(cached, declare, plan, params),
             Planned::Gdpr(request, table, key) => self.subject_request(request, *table, key, params),
+            Planned::Call(query) => self.call_procedure(query, params),
             Planned::Explain(explained) => self.explain(explained, prepared, params, in_script),
             Planned::Other => self.utility(prepared, params, in_script),
         }
@@ -231,6 +233,10 @@ impl Session {
         if query.needs_transaction() {
             self.transaction();
         }
+        if query.calls {
+            let rows = self.rows_of_calls(query, params)?;
+            return Ok(QueryRows::new(rows.into_iter().map(Ok)));
+        }
         if query.locks_rows() {
             return self.locked_rows(query, &params);
         }
@@ -258,8 +264,24 @@ impl Session {
         snapshot: LayeredSnapshot,
         context: EvalContext,
     ) -> Result<QueryRows, SqlError> {
+        let limits = self.limits_at(&snapshot);
+        self.rows_within(query, snapshot, context, limits)
+    }
+
+    /// What ends a statement that reads a snapshot.
+    pub(super) fn limits_at(&self, snapshot: &LayeredSnapshot) -> QueryLimits {
+        self.limits(snapshot.time())
+    }
+
+    /// As `rows_with`, within these limits.
+    pub(super) fn rows_within(
+        &self,
+        query: &Arc<Query>,
+        snapshot: LayeredSnapshot,
+        context: EvalContext,
+        limits: QueryLimits,
+    ) -> Result<QueryRows, SqlError> {
         let snapshot = self.readable(snapshot);
-        let limits = self.limits(snapshot.time());
         let system = Arc::new(Catalogs::new(&self.database, snapshot.catalog(), &context));
         let profile = self.statement.profile.clone();
         let rows = query::run_with_system(query.clone(), snapshot, context, limits, system, profile)?;
@@ -285,6 +307,8 @@ impl Session {
         }
         self.may_write()?;
         let mark = self.transaction().mark();
+        let called = self.with_called_rows(plan, &params)?;
+        let plan = called.as_ref().unwrap_or(plan);
         let targets = [plan.table()];
         let what = Writes { locking: plan.source(), targets: &targets, parts: vec![plan] };
         let written = self.writing(&what, &params, |writer, evaluation| dml::execute(writer, plan, evaluation));

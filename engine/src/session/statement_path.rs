@@ -35,6 +35,8 @@ impl StatementPath {
     /// The way that a plan goes, if no view of its own answers it.
     pub(super) fn of(cached: &CachedPlan) -> StatementPath {
         match &cached.planned {
+            // What a function does is not known before.
+            Planned::Query(query) if query.calls => StatementPath::Other,
             Planned::Query(query) if is_lookup(&query.plan) => StatementPath::Lookup,
             Planned::Query(query) if !cached.views.list.is_empty() && reads_rows(&query.plan) => {
                 StatementPath::MaterializedView
@@ -44,9 +46,11 @@ impl StatementPath {
             Planned::CopyIn(..) | Planned::CopyOut(..) => StatementPath::Copy,
             Planned::Gdpr(GdprRequest::ExplainForget(_), ..) => StatementPath::Other,
             Planned::Gdpr(..) => StatementPath::SubjectRequest,
-            Planned::Subscribe(_) | Planned::SubscribeCursor(..) | Planned::Explain(_) | Planned::Other => {
-                StatementPath::Other
-            }
+            Planned::Subscribe(_)
+            | Planned::SubscribeCursor(..)
+            | Planned::Call(_)
+            | Planned::Explain(_)
+            | Planned::Other => StatementPath::Other,
         }
     }
 

@@ -4,12 +4,12 @@
 use crate::response::{Response, RowStream, RowTag, text_rows};
 use crate::session::cursor::Cursor;
 use crate::session::env::RESTORING;
-use crate::session::plan::{self, Prepared};
+use crate::session::plan::Prepared;
 use crate::session::result_columns::text_columns;
 use crate::session::statements::deallocated;
 use crate::session::{Active, Company, Session, roles};
 use planner::catalog::{Catalog, Privilege, RoleKind, with_tables_below};
-use planner::parse::statement::{CtxCommand, DiscardTarget, Guard, Guarded, ObjectName, Statement};
+use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement};
 use planner::parse::utility::{Fetch, FetchDirection, LockTable, Set, Show, TableLockMode, TransactionModes};
 use repr::Datum;
 use state::SqlError;
@@ -92,8 +92,7 @@ impl Session {
             Statement::Unlisten(None) => self.listen(Listening::ToNothing, "UNLISTEN"),
             Statement::Notify { channel, payload } => self.notify(channel, payload),
             Statement::Unsupported { command } => Err(SqlError::unsupported(command)),
-            Statement::Guarded(guarded) => self.guarded(guarded),
-            Statement::Raise(raises) => self.raise(raises),
+            Statement::Do(block) => self.do_block(block),
             statement => self.ddl(statement),
         }
     }
@@ -102,28 +101,6 @@ impl Session {
         self.require_controller_or(RoleKind::Operator.role(), "execute CHECKPOINT")?;
         self.database.store.flush()?;
         complete("CHECKPOINT")
-    }
-
-    /// A definition of a DO block, unless its guard has it that it is there.
-    fn guarded(&mut self, guarded: &Guarded) -> Result<Response, SqlError> {
-        let codes = match &guarded.guard {
-            Guard::Conditions(codes) => codes.as_slice(),
-            Guard::UnlessExists(query) => {
-                let query = Arc::new(plan::prepare(query.clone(), &self.seen(), &[])?);
-                let Response::Rows(mut answer) = self.nested(|session| session.run(&query, Arc::from([]), true))?
-                else {
-                    return Err(SqlError::new("XX000", "a condition without an answer"));
-                };
-                if answer.rows.next().transpose()?.is_some_and(|row| row == [Datum::Bool(true)]) {
-                    return complete("DO");
-                }
-                &[]
-            }
-        };
-        match self.ddl(&guarded.definition.statement) {
-            Err(error) if !codes.contains(&error.code) => Err(SqlError { position: None, ..error }),
-            Ok(_) | Err(_) => complete("DO"),
-        }
     }
 
     fn savepoint(&mut self, name: &str) -> Result<Response, SqlError> {
@@ -278,6 +255,8 @@ impl Session {
         // An erasure waits for it, rather than that it is begun again for each of them.
         transaction.shield();
         let outcome = ddl::execute(transaction, statement, context, &patience, restoring);
+        let outcome = outcome.and_then(|done| self.body_checked(statement).map(|()| done));
+        let transaction = self.transaction();
         if in_block {
             transaction.unshield();
         }

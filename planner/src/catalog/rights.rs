@@ -597,7 +597,8 @@ impl Catalog {
     pub fn namespace_of(&self, object: Id) -> Option<NamespaceId> {
         let table = self.relations.get(&RelationId(object)).map(|table| table.namespace);
         let sequence = || self.sequences.get(&SequenceId(object)).map(|sequence| sequence.namespace);
-        table.or_else(sequence).or_else(|| self.types.get(&object).map(|found| found.namespace))
+        let created = || self.types.get(&object).map(|found| found.namespace);
+        table.or_else(sequence).or_else(created).or_else(|| self.routines.get(&object).map(|found| found.namespace))
     }
 
     /// Whether there is something of that OID that has an owner.
@@ -605,6 +606,7 @@ impl Catalog {
         self.relations.contains_key(&RelationId(object))
             || self.sequences.contains_key(&SequenceId(object))
             || self.types.contains_key(&object)
+            || self.routines.contains_key(&object)
             || self.namespaces.contains_key(&NamespaceId(object))
             || self.databases.contains_key(&DatabaseId(object))
     }

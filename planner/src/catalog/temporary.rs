@@ -129,6 +129,7 @@ impl Catalog {
             && self.start_settings == other.start_settings
             && self.roles == other.roles
             && self.first_login == other.first_login
+            && self.routines == other.routines
             && (Arc::ptr_eq(&self.rights, &other.rights) || self.rights == other.rights)
     }
 }

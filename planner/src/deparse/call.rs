@@ -3,6 +3,7 @@
 use super::SqlWriter;
 use crate::scalar::cast::CastMethod;
 use crate::scalar::func::range::{MAKE_MULTIRANGE, MAKE_RANGE};
+use crate::scalar::func::routine::is_call;
 use crate::scalar::func::{FunctionKind, quote_identifier};
 use crate::scalar::{Function, ScalarExpr, collation};
 use repr::types::RecordType;
@@ -67,12 +68,28 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
                     writer.out.push(' ');
                     writer.operand(whole, operand);
                 }),
+                (_, args) if is_call(function) => self.routine(whole, args),
                 (name, args) => match function.written {
                     Some((form, _)) => self.form(whole, form, args),
                     None => self.named(whole, name, args),
                 },
             },
         }
+    }
+
+    /// A function that somebody created: its OID stands before what it is given.
+    fn routine(&mut self, whole: &ScalarExpr<C>, args: &[ScalarExpr<C>]) {
+        let Some((ScalarExpr::Literal(Datum::Oid(oid), _), given)) = args.split_first() else { return };
+        let name = self.spelling.routine_name(*oid);
+        self.out.push_str(&name);
+        self.out.push('(');
+        for (place, arg) in given.iter().enumerate() {
+            if place > 0 {
+                self.out.push_str(", ");
+            }
+            self.within(arg, false, whole);
+        }
+        self.out.push(')');
     }
 
     fn infix(&mut self, whole: &ScalarExpr<C>, left: &ScalarExpr<C>, symbol: &str, right: &ScalarExpr<C>) {

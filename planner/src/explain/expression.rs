@@ -338,6 +338,10 @@ impl Spelling<Leaf> for Voice<'_> {
         self.written().type_name(column_type)
     }
 
+    fn routine_name(&self, oid: repr::Id) -> String {
+        self.written().routine_name(oid)
+    }
+
     fn value(&self, datum: &Datum, scalar: &ScalarType) -> String {
         self.written().value(datum, scalar)
     }

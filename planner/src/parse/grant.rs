@@ -1,5 +1,6 @@
 //! GRANT, REVOKE, ALTER DEFAULT PRIVILEGES, REASSIGN OWNED and DROP OWNED.
 
+use super::definition::RoutineKind;
 use super::grammar::Grammar;
 use super::rights::{
     AlterDefaultPrivileges, Grant, GrantRoles, GrantedObjects, GrantedPrivilege, RightsStatement, RoleName,
@@ -158,17 +159,17 @@ impl Grammar<'_, '_> {
         if self.eat(&["TYPE"]) || self.eat(&["DOMAIN"]) {
             return Ok(Ok(GrantedObjects::Types(self.list(Self::object_name)?)));
         }
-        const REFUSED: [&str; 9] = [
-            "FUNCTION",
-            "PROCEDURE",
-            "ROUTINE",
-            "LANGUAGE",
-            "LARGE",
-            "TABLESPACE",
-            "FOREIGN",
-            "PARAMETER",
-            "DIRECTORY",
+        const ROUTINES: [(&str, RoutineKind); 3] = [
+            ("FUNCTION", RoutineKind::Function),
+            ("PROCEDURE", RoutineKind::Procedure),
+            ("ROUTINE", RoutineKind::Routine),
         ];
+        let is_table = self.word_is(1, "TO") || self.word_is(1, "FROM");
+        if let Some((_, kind)) = ROUTINES.into_iter().find(|(word, _)| !is_table && self.word_is(0, word)) {
+            self.take(1);
+            return Ok(Ok(GrantedObjects::Routines(kind, self.list(Self::routine_name)?)));
+        }
+        const REFUSED: [&str; 6] = ["LANGUAGE", "LARGE", "TABLESPACE", "FOREIGN", "PARAMETER", "DIRECTORY"];
         // A table may be called so, too.
         let is_named = |word: &&&str| self.word_is(0, word) && !self.word_is(1, "TO") && !self.word_is(1, "FROM");
         if let Some(word) = REFUSED.iter().find(is_named) {

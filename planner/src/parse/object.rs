@@ -42,7 +42,10 @@ impl Grammar<'_, '_> {
         if self.eat(&["REASSIGN", "OWNED", "BY"]) {
             return self.reassign_owned().map(Some);
         }
-        const REFUSED: [&str; 3] = ["CALL", "LOAD", "IMPORT"];
+        if self.eat(&["CALL"]) {
+            return self.call().map(Some);
+        }
+        const REFUSED: [&str; 2] = ["LOAD", "IMPORT"];
         if let Some(word) = REFUSED.iter().find(|word| self.word_is(0, word)) {
             return Ok(Some(self.unsupported(word)));
         }
@@ -50,9 +53,7 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow CREATE in PostgreSQL, and is refused by name.
-    const REFUSED_OF_CREATE: [&'static str; 21] = [
-        "FUNCTION",
-        "PROCEDURE",
+    const REFUSED_OF_CREATE: [&'static str; 19] = [
         "TRIGGER",
         "RULE",
         "AGGREGATE",
@@ -77,6 +78,9 @@ impl Grammar<'_, '_> {
     pub(super) fn create(&mut self) -> Result<Option<Statement>, PlanError> {
         if let Some(view) = self.create_view()? {
             return Ok(Some(view));
+        }
+        if let Some(routine) = self.create_routine()? {
+            return Ok(Some(routine));
         }
         let mut skip = 1;
         let mut temporary = false;
@@ -151,10 +155,7 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow ALTER in PostgreSQL, and is refused by name.
-    const REFUSED_OF_ALTER: [&'static str; 21] = [
-        "FUNCTION",
-        "PROCEDURE",
-        "ROUTINE",
+    const REFUSED_OF_ALTER: [&'static str; 18] = [
         "TRIGGER",
         "EXTENSION",
         "RULE",
@@ -176,6 +177,9 @@ impl Grammar<'_, '_> {
     ];
 
     fn alter(&mut self) -> Result<Option<Statement>, PlanError> {
+        if let Some(routine) = self.alter_routine()? {
+            return Ok(Some(routine));
+        }
         if self.eat(&["ALTER", "TABLE"]) {
             return self.alter_table().map(Some);
         }

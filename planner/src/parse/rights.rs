@@ -1,6 +1,7 @@
 //! What statements about roles and privileges say, before any name is looked up.
 
 use super::definition::StartChange;
+use super::definition::{RoutineKind, RoutineName};
 use super::request::SubjectReference;
 use super::statement::{DropBehavior, Identifier, ObjectKind, ObjectName, SqlText};
 use crate::catalog::{ObjectClass, Person, PolicyCommand, Privilege};
@@ -142,6 +143,8 @@ pub enum GrantedObjects {
     Schemas(Vec<Identifier>),
     /// ON TYPE
     Types(Vec<ObjectName>),
+    /// ON FUNCTION, PROCEDURE, ROUTINE
+    Routines(RoutineKind, Vec<RoutineName>),
     /// ON ALL … IN SCHEMA
     AllInSchemas(ObjectClass, Vec<Identifier>),
 }

@@ -4,6 +4,7 @@ use super::definition::CreateSchema;
 use super::definition::{RoutineKind, RoutineName};
 use super::grammar::Grammar;
 use super::statement::{Identifier, ObjectName, Statement, TypeName};
+use super::type_definition::DropRoutines;
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -33,11 +34,11 @@ impl Grammar<'_, '_> {
         };
         let if_exists = self.eat(&["IF", "EXISTS"]);
         let routines = self.list(Self::routine_name)?;
-        self.behavior();
-        Ok(Some(Statement::DropRoutines { kind, if_exists, routines }))
+        let behavior = self.behavior();
+        Ok(Some(Statement::DropRoutines(Box::new(DropRoutines { kind, if_exists, routines, behavior }))))
     }
 
-    fn routine_name(&mut self) -> Result<RoutineName, PlanError> {
+    pub(super) fn routine_name(&mut self) -> Result<RoutineName, PlanError> {
         let name: ObjectName = self.object_name()?;
         if !self.next_is(&Token::LParen) {
             return Ok(RoutineName { name, arguments: None });
@@ -51,9 +52,10 @@ impl Grammar<'_, '_> {
         Ok(RoutineName { name, arguments: Some(arguments) })
     }
 
-    /// `[mode] [name] type`; none for what only comes out.
+    /// `[mode] [name] [mode] type`; none for what only comes out.
     fn routine_argument(&mut self) -> Result<Option<TypeName>, PlanError> {
-        let mode = self.eat_one_of(&["IN", "OUT", "INOUT", "VARIADIC"]);
+        const MODES: [&str; 4] = ["IN", "OUT", "INOUT", "VARIADIC"];
+        let mut mode = self.eat_one_of(&MODES);
         let position = self.position();
         let alone = self.parser.maybe_parse(|parser| {
             let data_type = parser.parse_data_type()?;
@@ -66,6 +68,7 @@ impl Grammar<'_, '_> {
             Some(data_type) => TypeName { data_type, position },
             None => {
                 self.identifier()?;
+                mode = mode.or_else(|| self.eat_one_of(&MODES));
                 self.type_name()?
             }
         };

@@ -250,7 +250,7 @@ impl Grammar<'_, '_> {
     }
 
     /// What a setting is set to; none for DEFAULT.
-    fn setting_values(&mut self) -> Result<Option<Vec<SetValue>>, PlanError> {
+    pub(super) fn setting_values(&mut self) -> Result<Option<Vec<SetValue>>, PlanError> {
         if !self.eat(&["TO"]) && !self.eat_token(&Token::Eq) {
             return Err(self.unexpected());
         }

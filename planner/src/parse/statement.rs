@@ -12,13 +12,13 @@ pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::request::{ExportFormat, Forget, Purge, RequestStatement, SubjectReference};
 use super::rights::RightsStatement;
 use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain, CreateRange};
-use super::utility::{
-    Begin, Copy, DeclareCursor, Fetch, LockTable, Raise, ReindexNames, Set, Show, TransactionModes, Vacuum,
-};
+use super::type_definition::{AlterRoutine, Call, CreateRoutine, DoBlock, DropRoutines};
+use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, ReindexNames, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
-use repr::CommitTime;
+use repr::{ColumnType, CommitTime};
 use sqlparser::ast;
+use std::sync::Arc;
 
 /// One statement of a query string.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,44 @@ pub struct ParsedStatement {
     pub text: String,
     /// Characters of the query string before `text`; added to positions of later errors.
     pub offset: u32,
+    /// Names besides columns that it may use: of a body's variables, which are its parameters.
+    pub variables: Option<Arc<Variables>>,
+}
+
+/// The names that a text in a body may use for its parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Variables {
+    /// The innermost last.
+    pub list: Vec<Variable>,
+    /// How many of them may be called `$1`, `$2`, …
+    pub positional: usize,
+    /// What a name means that is a column's, too.
+    pub conflict: Conflict,
+}
+
+/// What a name means that is a variable's and a column's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Conflict {
+    /// Nothing: 42702
+    #[default]
+    Error,
+    /// The variable.
+    Variable,
+    /// The column.
+    Column,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// What may stand before its name: the label of its block, the name of its function.
+    pub qualifier: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Which of the parameters it is, from 0.
+    pub place: usize,
+    /// Its type; none of a record that was not assigned yet.
+    pub column_type: Option<ColumnType>,
 }
 
 /// An identifier, folded to lower case unless it was quoted, cut to 63 bytes.
@@ -107,15 +145,16 @@ pub enum Statement {
         command: String,
     },
 
+    /// CREATE FUNCTION, PROCEDURE
+    CreateRoutine(Box<CreateRoutine>),
+    /// ALTER FUNCTION, PROCEDURE, ROUTINE
+    AlterRoutine(Box<AlterRoutine>),
     /// DROP FUNCTION, PROCEDURE, ROUTINE, AGGREGATE
-    DropRoutines {
-        /// Which of them.
-        kind: RoutineKind,
-        /// IF EXISTS
-        if_exists: bool,
-        /// What is dropped.
-        routines: Vec<RoutineName>,
-    },
+    DropRoutines(Box<DropRoutines>),
+    /// CALL
+    Call(Box<Call>),
+    /// DO
+    Do(Box<DoBlock>),
     /// DROP TRIGGER name ON table
     DropTrigger {
         /// IF EXISTS
@@ -166,10 +205,6 @@ pub enum Statement {
         /// Where it goes.
         schema: Identifier,
     },
-    /// DO, of one definition that is guarded against being there.
-    Guarded(Box<Guarded>),
-    /// DO of nothing but RAISE
-    Raise(Vec<Raise>),
     /// CREATE [DATA_SUBJECT] TABLE
     CreateTable(Box<CreateTable>),
     /// CREATE TABLE … AS query
@@ -547,24 +582,6 @@ pub enum ObjectKind {
     Schema,
 }
 
-/// A definition in a `DO` block.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Guarded {
-    /// What is defined.
-    pub definition: ParsedStatement,
-    /// When it need not be.
-    pub guard: Guard,
-}
-
-/// What a definition is guarded by.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Guard {
-    /// EXCEPTION WHEN: these SQLSTATEs end it in silence.
-    Conditions(Vec<&'static str>),
-    /// IF NOT EXISTS (query), as `SELECT EXISTS (query)`.
-    UnlessExists(ParsedStatement),
-}
-
 /// What COMMENT ON and SECURITY LABEL ON name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LabelledObject {
@@ -580,6 +597,8 @@ pub enum LabelledObject {
     Database(String),
     /// EXTENSION name
     Extension(Identifier),
+    /// FUNCTION, PROCEDURE, ROUTINE name(types)
+    Routine(RoutineKind, RoutineName),
     /// ROLE name
     Role(Identifier),
     /// Anything else, by its kind: refused, except where nothing hangs on it.

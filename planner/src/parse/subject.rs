@@ -2,6 +2,7 @@
 //!
 //! Every first word here is free for other uses: it counts only at the start of a statement.
 
+use super::definition::RoutineKind;
 use super::grammar::{Grammar, RestrictedPrecedence};
 use super::request::{ExportFormat, Purge, SubjectReference};
 use super::statement::{
@@ -227,6 +228,15 @@ impl Grammar<'_, '_> {
         }
         if let Some(kind) = self.object_kind() {
             return Ok(LabelledObject::Object(kind, self.object_name()?));
+        }
+        const ROUTINES: [(&str, RoutineKind); 3] = [
+            ("FUNCTION", RoutineKind::Function),
+            ("PROCEDURE", RoutineKind::Procedure),
+            ("ROUTINE", RoutineKind::Routine),
+        ];
+        if let Some((_, kind)) = ROUTINES.into_iter().find(|(word, _)| self.word_is(0, word)) {
+            self.take(1);
+            return Ok(LabelledObject::Routine(kind, self.routine_name()?));
         }
         // LANGUAGE, TABLESPACE, …: `kind name` up to IS.
         let kind = self.any_word()?;

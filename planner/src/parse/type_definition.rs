@@ -1,6 +1,11 @@
-//! What CREATE TYPE … AS, CREATE DOMAIN and their ALTERs say.
+//! What CREATE TYPE … AS, CREATE DOMAIN, CREATE FUNCTION and their ALTERs say; CALL and DO.
 
-use super::statement::{Identifier, ObjectName, SqlText, TypeName};
+use super::definition::{RoutineKind, RoutineName};
+use super::rights::RoleName;
+use super::statement::{DropBehavior, Identifier, ObjectName, SqlText, TypeName};
+use super::utility::SetValue;
+use crate::catalog::ParameterMode;
+use sqlparser::ast;
 
 /// CREATE TYPE … AS (…)
 #[derive(Clone, Debug, PartialEq)]
@@ -167,4 +172,137 @@ pub enum DomainAction {
         /// Its new name.
         new: Identifier,
     },
+}
+
+/// CREATE [OR REPLACE] FUNCTION | PROCEDURE
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateRoutine {
+    /// OR REPLACE
+    pub replace: bool,
+    /// PROCEDURE
+    pub is_procedure: bool,
+    /// Its name.
+    pub name: ObjectName,
+    /// Its parameters, columns of RETURNS TABLE among them.
+    pub parameters: Vec<ParameterDefinition>,
+    /// RETURNS
+    pub returns: Option<Returns>,
+    /// What is said behind that.
+    pub options: RoutineOptions,
+}
+
+/// A parameter as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterDefinition {
+    /// Which way it goes.
+    pub mode: ParameterMode,
+    /// Its name.
+    pub name: Option<Identifier>,
+    /// Its type.
+    pub of: WrittenType,
+    /// DEFAULT
+    pub default: Option<SqlText>,
+}
+
+/// A type, or a column's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WrittenType {
+    /// By its name.
+    Named(TypeName),
+    /// `table.column%TYPE`
+    OfColumn(ObjectName, Identifier),
+}
+
+/// RETURNS
+#[derive(Clone, Debug, PartialEq)]
+pub struct Returns {
+    /// The type; none of TABLE, whose columns are parameters.
+    pub of: Option<WrittenType>,
+    /// SETOF, or TABLE.
+    pub is_set: bool,
+}
+
+/// What may stand behind the parameters, in any order; each as far as it is written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RoutineOptions {
+    /// LANGUAGE
+    pub language: Option<String>,
+    /// AS
+    pub text: Option<String>,
+    /// IMMUTABLE, STABLE, VOLATILE, by their letters.
+    pub volatility: Option<char>,
+    /// STRICT
+    pub strict: Option<bool>,
+    /// LEAKPROOF
+    pub leakproof: Option<bool>,
+    /// PARALLEL, by its letter.
+    pub parallel: Option<char>,
+    /// COST and ROWS
+    pub estimates: Estimates,
+    /// SET; no value is RESET. No name is all.
+    pub settings: Vec<(Option<String>, Option<Vec<SetValue>>)>,
+}
+
+/// COST and ROWS
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Estimates {
+    /// COST
+    pub cost: Option<String>,
+    /// ROWS
+    pub rows: Option<String>,
+}
+
+/// ALTER FUNCTION | PROCEDURE | ROUTINE
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterRoutine {
+    /// Which of them.
+    pub kind: RoutineKind,
+    /// Which one.
+    pub routine: RoutineName,
+    /// What is changed.
+    pub change: RoutineChange,
+}
+
+/// What is changed of a routine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoutineChange {
+    /// RENAME TO
+    Rename(Identifier),
+    /// OWNER TO
+    Owner(RoleName),
+    /// SET SCHEMA
+    Schema(Identifier),
+    /// IMMUTABLE, STRICT, SET, …
+    Options(Box<RoutineOptions>),
+}
+
+/// DROP FUNCTION | PROCEDURE | ROUTINE | AGGREGATE
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropRoutines {
+    /// Which of them.
+    pub kind: RoutineKind,
+    /// IF EXISTS
+    pub if_exists: bool,
+    /// What is dropped.
+    pub routines: Vec<RoutineName>,
+    /// CASCADE
+    pub behavior: DropBehavior,
+}
+
+/// CALL procedure(…)
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The call.
+    pub function: ast::Function,
+    /// 1-based character position of the name.
+    pub position: u32,
+}
+
+/// DO
+#[derive(Clone, Debug, PartialEq)]
+pub struct DoBlock {
+    /// LANGUAGE
+    pub language: Option<String>,
+    /// The body.
+    pub text: String,
 }

@@ -2,7 +2,7 @@
 //!
 //! Read by `parse::session` and `parse::copy`; carried out by the engine's session, never by the planner.
 
-use super::statement::{Identifier, ObjectName, ParsedStatement, Statement};
+use super::statement::{Identifier, ObjectName, Statement};
 use sqlparser::ast;
 
 /// BEGIN, START TRANSACTION
@@ -253,57 +253,4 @@ pub struct ReindexNames {
     pub relation: Option<ObjectName>,
     /// The schema.
     pub schema: Option<Identifier>,
-}
-
-/// RAISE in a `DO` block.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Raise {
-    /// How grave it is.
-    pub level: RaiseLevel,
-    /// The message, with a `%` for each value.
-    pub format: Option<String>,
-    /// What gives the values, and those of the options behind them, as one row.
-    pub values: Option<ParsedStatement>,
-    /// What is said behind USING.
-    pub options: Vec<RaiseOption>,
-    /// Where it stands in the block, from 1.
-    pub line: u64,
-}
-
-/// How grave it is what RAISE says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RaiseLevel {
-    /// DEBUG
-    Debug,
-    /// LOG
-    Log,
-    /// INFO
-    Info,
-    /// NOTICE
-    Notice,
-    /// WARNING
-    Warning,
-    /// EXCEPTION: an error.
-    Exception,
-}
-
-/// What RAISE says behind USING.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RaiseOption {
-    /// ERRCODE
-    Code,
-    /// MESSAGE
-    Message,
-    /// DETAIL
-    Detail,
-    /// HINT
-    Hint,
-    /// COLUMN
-    Column,
-    /// CONSTRAINT
-    Constraint,
-    /// TABLE
-    Table,
-    /// SCHEMA
-    Schema,
 }

@@ -15,7 +15,7 @@ use crate::names::Label;
 use crate::parse::dialect::VARIADIC;
 use crate::scalar::cast::CastContext;
 use crate::scalar::registry::FunctionMatch;
-use crate::scalar::{AggregateCall, registry};
+use crate::scalar::{AggregateCall, TableFunction, registry};
 use repr::{Collation, ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
@@ -114,10 +114,8 @@ pub(super) fn refuse_of_aggregates(
 }
 
 impl Resolver<'_> {
-    pub(super) fn function(&mut self, function: &Function) -> Result<Typed, PlanError> {
-        if let Some((scalar, name, position)) = self.range_called(&function.name) {
-            return self.range_call(function, &scalar, &name).map_err(|error| error.at(position));
-        }
+    /// A call of what PostgreSQL has.
+    pub(super) fn built_in(&mut self, function: &Function) -> Result<Typed, PlanError> {
         let (name, ident) = function_name(&function.name, self.scope())?;
         let position = self.at(ident.span);
         self.function_inner(function, &name, ident, position).map_err(|error| error.at(position))
@@ -616,6 +614,26 @@ impl Resolver<'_> {
         let found = registry::resolve_table_function(name, &types)
             .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
         let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+        let columns = match record {
+            Some(record) => vec![(name.to_owned(), record.clone())],
+            None => found.columns,
+        };
+        let scalar = match columns.as_slice() {
+            [(_, only)] => only.clone(),
+            several => ScalarType::Record(several.to_vec().into()),
+        };
+        let columns = columns.into_iter().map(|(_, scalar)| ColumnType::nullable(scalar)).collect();
+        self.set_of(found.function, args, columns, scalar).map_err(|error| error.at(position))
+    }
+
+    /// What gives rows, among expressions, in the place where that may stand.
+    pub(super) fn set_of(
+        &mut self,
+        function: &'static TableFunction,
+        args: Vec<HirExpr>,
+        columns: Vec<ColumnType>,
+        scalar: ScalarType,
+    ) -> Result<Typed, PlanError> {
         let clause = self.frames.last().map_or(Clause::Other, |frame| frame.clause);
         if !clause.allows_sets() {
             return Err(match clause {
@@ -631,20 +649,10 @@ impl Resolver<'_> {
                     let clause = clause.describe();
                     PlanError::new("0A000", format!("set-returning functions are not allowed in {clause}"))
                 }
-            }
-            .at(position));
+            });
         }
-        let columns = match record {
-            Some(record) => vec![(name.to_owned(), record.clone())],
-            None => found.columns,
-        };
-        let scalar = match columns.as_slice() {
-            [(_, only)] => only.clone(),
-            several => ScalarType::Record(several.to_vec().into()),
-        };
         let frame_index = self.frames.len() - 1;
-        let columns = columns.into_iter().map(|(_, scalar)| ColumnType::nullable(scalar)).collect();
-        let index = self.add_call(frame_index, Call::Set { function: found.function, args, columns });
+        let index = self.add_call(frame_index, Call::Set { function, args, columns });
         Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), scalar))
     }
 

@@ -12,11 +12,13 @@ mod column_type_change;
 mod composite;
 mod constraint;
 mod create;
+mod created_routine;
 mod database;
 mod dependents;
 mod domain;
 mod drop;
 mod enum_type;
+mod extension;
 mod finish;
 mod grant;
 mod hold;
@@ -392,7 +394,9 @@ impl DefinitionChange<'_> {
         self.permit(statement)?;
         match statement {
             Statement::Rights(rights) => self.apply_rights(rights),
-            Statement::DropRoutines { kind, if_exists, routines } => self.drop_routines(*kind, *if_exists, routines),
+            Statement::CreateRoutine(create) => self.create_routine(create),
+            Statement::AlterRoutine(alter) => self.alter_routine(alter),
+            Statement::DropRoutines(drop) => self.drop_routines(drop),
             Statement::DropTrigger { if_exists, name, table } => self.drop_trigger(*if_exists, name, table),
             Statement::CreateExtension { if_not_exists, name, schema, version } => {
                 self.create_extension(*if_not_exists, name, schema.as_ref(), version.as_deref())

@@ -159,7 +159,10 @@ impl Resolver<'_> {
                     return self.stray_run(run, position);
                 }
                 match name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok()) {
-                    Some(number) if (1..=65_535).contains(&number) => self.param(number - 1),
+                    Some(number) if (1..=65_535).contains(&number) => match self.positional(number - 1) {
+                        Some(found) => found.map_err(|error| error.at(position)),
+                        None => self.param(number - 1),
+                    },
                     Some(_) | None => {
                         Err(PlanError::new("42P02", format!("there is no parameter {name}")).at(position))
                     }

@@ -30,6 +30,11 @@ impl Resolver<'_> {
         if let Some(functions) = rows_from::functions(name, written) {
             return self.rows_from(&functions?, ordinality, alias);
         }
+        if let Some(called) = self.routines_called(name)
+            && let Some(item) = self.routine_item(&called, written, ordinality, alias)?
+        {
+            return Ok(item);
+        }
         let (function, ident) = function_name(name, self.scope())?;
         let position = self.at(ident.span);
         let mut exprs: Vec<&Expr> = Vec::with_capacity(written.len());

@@ -56,8 +56,11 @@ impl<'a> Respelling<'a, '_> {
                         || before.is_some_and(|before| is_word(before, "as")) && casts.last() == Some(&true);
                     let literal = matches!(self.token(at + 2 * count - 1), Some(Token::SingleQuotedString(_)));
                     let call = || self.token(at + 2 * count - 1) == Some(&Token::LParen) && self.names_range(at, count);
+                    let is_call = self.token(at + 2 * count - 1) == Some(&Token::LParen);
                     if cast || literal || call() {
                         self.data_type(at, count);
+                    } else if is_call {
+                        self.routine(at, count);
                     }
                     at += 2 * (count - 1);
                 }
@@ -96,6 +99,21 @@ impl<'a> Respelling<'a, '_> {
         let words = self.words(at, count);
         let Some((name, before)) = words.split_last() else { return false };
         self.from.range_named(Qualifier::of(before), name).is_some()
+    }
+
+    /// What is called, if somebody created it: all of that name in a schema move with it.
+    fn routine(&mut self, at: usize, count: usize) {
+        let words = self.words(at, count);
+        let Some((name, before)) = words.split_last() else { return };
+        let schema = before.last().map(String::as_str);
+        let Some(meant) = self.from.routines(schema, name).first().map(|found| found.id) else { return };
+        if before.len() < 2 && self.to.routines(schema, name).first().is_some_and(|found| found.id == meant) {
+            return;
+        }
+        if let Some(there) = self.to.catalog.routines.get(&meant) {
+            let spelled = self.to.spelled_routine(there);
+            self.replace(at, 2 * count - 1, spelled);
+        }
     }
 
     fn data_type(&mut self, at: usize, count: usize) {

@@ -3,6 +3,7 @@
 use crate::error::PlanError;
 use crate::hir::walk::Visitor;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery};
+use crate::scalar::func::routine::ROWS;
 use crate::scalar::{Function, ScalarExpr, Volatility};
 use crate::system;
 use crate::temporal;
@@ -71,7 +72,9 @@ fn reads_catalog(hir: &Hir) -> Option<&'static system::SystemRelation> {
 
 fn calls_zoned_series(hir: &Hir) -> bool {
     matches!(&hir.node, HirNode::TableFunction { functions, .. }
-        if functions.iter().any(|(_, _, columns)| columns.iter().any(|column| column.scalar == ScalarType::Timestamptz)))
+    if functions.iter().any(|(function, _, columns)| {
+        **function == ROWS || columns.iter().any(|column| column.scalar == ScalarType::Timestamptz)
+    }))
 }
 
 fn refused_relation(hir: &Hir) -> Option<PlanError> {
@@ -89,8 +92,8 @@ fn refused_relation(hir: &Hir) -> Option<PlanError> {
     let HirNode::TableFunction { functions, .. } = &hir.node else { return None };
     functions
         .iter()
-        .find(|(function, _, _)| function.name.starts_with("pg_"))
-        .map(|(function, _, _)| refused(function.name))
+        .find(|(function, ..)| function.name.starts_with("pg_") || **function == ROWS)
+        .map(|(function, ..)| refused(function.name))
 }
 
 fn no_parameter(number: usize) -> PlanError {
@@ -142,6 +145,10 @@ fn refused_expression(expr: &HirExpr) -> Option<PlanError> {
 const HINT: &str = "its value changes without any row changing: use a plain view, or compute it where the view is read";
 
 fn refused(function: &str) -> PlanError {
+    if function == ROWS.name {
+        return PlanError::unsupported("a function that is more than one SELECT in a materialized view")
+            .hint("Use a plain view, or write the function in LANGUAGE sql as one query.");
+    }
     if function.starts_with("TABLESAMPLE") {
         return PlanError::unsupported("TABLESAMPLE in a materialized view").hint(HINT);
     }

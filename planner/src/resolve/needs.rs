@@ -197,7 +197,12 @@ impl Need {
     fn check(&self, catalog: &Catalog, role: RoleId, object: Id, home: DatabaseId) -> Result<(), PlanError> {
         let relation = RelationId(object);
         let sequence = catalog.sequences.get(&SequenceId(object));
-        let class = if sequence.is_some() { ObjectClass::Sequence } else { ObjectClass::Table };
+        let routine = catalog.routines.get(&object);
+        let class = match (sequence, routine) {
+            (Some(_), _) => ObjectClass::Sequence,
+            (None, Some(_)) => ObjectClass::Function,
+            (None, None) => ObjectClass::Table,
+        };
         let missing = self.privileges.without(catalog.privileges(role, class, object, home));
         if missing.is_empty() {
             return Ok(());
@@ -221,7 +226,10 @@ impl Need {
         let (kind, name) = match (catalog.table(relation), sequence) {
             (Some(table), _) => (table.kind(), &table.name),
             (None, Some(sequence)) => ("sequence", &sequence.name),
-            (None, None) => return Ok(()),
+            (None, None) => match routine {
+                Some(routine) => (routine.noun(), &routine.name),
+                None => return Ok(()),
+            },
         };
         Err(PlanError::denied(kind, name))
     }

@@ -16,6 +16,25 @@ pub(super) fn written(data_type: &DataType) -> Option<&'static str> {
     ["anyarray", "anyelement"].into_iter().find(|known| known.eq_ignore_ascii_case(name))
 }
 
+/// Whether that is a type which stands for any, or for several.
+pub(super) fn is_name(name: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "any",
+        "anyarray",
+        "anycompatible",
+        "anycompatiblearray",
+        "anycompatiblemultirange",
+        "anycompatiblenonarray",
+        "anycompatiblerange",
+        "anyelement",
+        "anyenum",
+        "anymultirange",
+        "anynonarray",
+        "anyrange",
+    ];
+    NAMES.contains(&name.trim_start_matches("pg_catalog.").trim_matches('"'))
+}
+
 /// The value, if that type may be its.
 pub(super) fn cast(typed: Typed, to: &'static str) -> Result<Typed, PlanError> {
     match typed.scalar() {

@@ -338,9 +338,12 @@ impl Resolver<'_> {
         if ident.quote_style.is_none() && name == "default" {
             return Err(PlanError::new("42601", "DEFAULT is not allowed in this context").at(position));
         }
-        if let Some(column) = self.find_column(&name, position)? {
-            self.trace_column(ident, &name, &column, true);
-            return Ok(column);
+        let column = self.find_column(&name, position)?;
+        if let Some(column) = &column {
+            self.trace_column(ident, &name, column, true);
+        }
+        if let Some(value) = self.column_or_variable(&name, column, position)? {
+            return Ok(value);
         }
         let whole = self.visible_frames().find_map(|(level, frame)| {
             frame.tables.iter().find(|table| table.name == name).map(|table| (level, table.clone()))
@@ -376,6 +379,9 @@ impl Resolver<'_> {
             {
                 return self.field(base, &fold(column), position);
             }
+            if let Some(value) = self.qualified_variable(parts)? {
+                return Ok(value);
+            }
             return Err(self.missing_table(qualifier));
         };
         let name = fold(column);
@@ -393,6 +399,9 @@ impl Resolver<'_> {
             && SYSTEM_COLUMNS.contains(&name.as_str())
         {
             return system_column(&name, relation).map_err(|error| error.at(position));
+        }
+        if let Some(value) = self.qualified_variable(parts)? {
+            return Ok(value);
         }
         let error = PlanError::new("42703", format!("column {}.{name} does not exist", table.name)).at(position);
         Err(match self.similar(&name, Some(&table.name)) {
@@ -506,7 +515,10 @@ impl Resolver<'_> {
     /// All columns of `table.*`.
     pub(super) fn table_star(&mut self, qualifier: &[Ident]) -> Result<Vec<(Visible, Typed)>, PlanError> {
         let Some((level, table)) = self.find_table(qualifier)? else {
-            return Err(self.missing_table(qualifier));
+            return match self.qualified_variable(qualifier)? {
+                Some(record) => self.fields_of(record),
+                None => Err(self.missing_table(qualifier)),
+            };
         };
         let position = self.at(qualifier[0].span);
         Ok(table
@@ -517,6 +529,21 @@ impl Resolver<'_> {
                 (column, typed)
             })
             .collect())
+    }
+
+    /// All fields of a record that is a variable's.
+    fn fields_of(&mut self, record: Typed) -> Result<Vec<(Visible, Typed)>, PlanError> {
+        let ScalarType::Record(fields) = record.scalar().clone() else {
+            let label = self.type_label(record.scalar());
+            return Err(PlanError::new("42809", format!("type {label} is not composite")));
+        };
+        let mut found = Vec::with_capacity(fields.len());
+        for (index, (name, _)) in fields.iter().enumerate() {
+            let value = self.field_at(record.clone(), index)?;
+            let column_type = value.column_type.clone();
+            found.push((Visible { name: name.clone(), index, column_type, origin: None }, value));
+        }
+        Ok(found)
     }
 
     /// 42P01 for a qualifier that names nothing in FROM.

@@ -1,5 +1,6 @@
 //! The door of `resolve`: one parsed statement in, names and types resolved out.
 
+use super::body_names::BodyNames;
 use super::forget::{ErasedPart, Forgetting};
 use super::levels::has_subquery;
 use super::outputs::Outputs;
@@ -97,6 +98,8 @@ pub enum Resolved {
         /// Of what.
         what: Box<Resolved>,
     },
+    /// CALL: a query of what comes out.
+    Call(Box<HirQuery>),
     /// Everything that names no columns: for DDL and the session.
     Other(Box<Statement>),
 }
@@ -117,7 +120,11 @@ impl Resolved {
             Resolved::CopyTo { what, .. } | Resolved::DeclareCursor { what, .. } | Resolved::Explain { what, .. } => {
                 what.run_first(locking)?;
             }
-            Resolved::CopyFrom { .. } | Resolved::Subscribe { .. } | Resolved::Gdpr { .. } | Resolved::Other(_) => {
+            Resolved::CopyFrom { .. }
+            | Resolved::Subscribe { .. }
+            | Resolved::Gdpr { .. }
+            | Resolved::Call(_)
+            | Resolved::Other(_) => {
                 return Err(PlanError::unsupported("FOR UPDATE in a subquery of this statement"));
             }
         }
@@ -217,9 +224,11 @@ pub(crate) fn resolve_reads(
     param_types: &[Option<ScalarType>],
 ) -> Result<Resolution, PlanError> {
     let mut resolver = Resolver::new(catalog, session, &parsed.text, param_types);
+    resolver.body = parsed.variables.clone().map(|variables| BodyNames { variables, arguments: None, base: 0 });
     let result = resolver.statement(&parsed.statement).and_then(|mut resolved| {
         resolved.with_writes(std::mem::take(&mut resolver.ctes.writes))?;
         resolved.run_first(resolver.take_locking())?;
+        resolver.refuse_calls(&resolved)?;
         Ok((resolved, resolver.finish_params()?))
     });
     let (resolved, params) = result.map_err(|mut error| {
@@ -456,6 +465,7 @@ impl Resolver<'_> {
                 self.gdpr(GdprRequest::Export(*format, *audit), subject)
             }
             Statement::GdprPurge(purge) => self.purge(purge),
+            Statement::Call(call) => self.procedure_call(call).map(Box::new).map(Resolved::Call),
             Statement::Explain { options, statement } => {
                 let what = Box::new(self.statement(statement)?);
                 Ok(Resolved::Explain { options: options.clone(), what })

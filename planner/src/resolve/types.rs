@@ -91,7 +91,7 @@ fn array_of_domain(element: ColumnType, scope: Scope<'_>) -> Result<ColumnType, 
 
 /// 0A000 for PostgreSQL's types that we do not have, else 42704, with what would make it if an extension does.
 fn unknown_type(name: &str) -> PlanError {
-    const POSTGRESQL: [&str; 4] = ["cid", "gtsvector", "pg_node_tree", "refcursor"];
+    const POSTGRESQL: [&str; 3] = ["cid", "gtsvector", "pg_node_tree"];
     let base = name.split('(').next().unwrap_or(name).trim_start_matches("pg_catalog.").trim();
     if POSTGRESQL.contains(&base) {
         return PlanError::unsupported(format!("type {base}")).hint("Use text.");

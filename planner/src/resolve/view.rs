@@ -450,6 +450,7 @@ impl Resolver<'_> {
         self.views.maintained.append(&mut inner.views.maintained);
         self.of_role |= inner.of_role;
         self.bound |= inner.bound;
+        self.calls += inner.calls;
         Ok((found, inner.needs))
     }
 }

@@ -23,6 +23,16 @@ pub(super) struct Trace {
     pub(super) primary_keys: BTreeSet<RelationId>,
 }
 
+impl Trace {
+    /// What a text within reads is read by this one.
+    pub(super) fn reads_more(&mut self, other: Trace) {
+        for (relation, columns) in other.reads {
+            self.reads.entry(relation).or_default().extend(columns);
+        }
+        self.primary_keys.extend(other.primary_keys);
+    }
+}
+
 /// A name in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Mention {

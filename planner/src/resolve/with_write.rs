@@ -63,6 +63,7 @@ impl Resolved {
             | Resolved::CopyFrom { .. }
             | Resolved::Subscribe { .. }
             | Resolved::Gdpr { .. }
+            | Resolved::Call(_)
             | Resolved::Other(_) => {
                 return Err(PlanError::unsupported("a data-modifying statement in WITH of this statement")
                     .hint("Run the statements one after another in a transaction."));

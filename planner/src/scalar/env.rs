@@ -10,7 +10,7 @@ use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
 use repr::interval::IntervalStyle;
 use repr::text::{ByteaOutput, TextContext};
-use repr::{Array, ColumnType, Datum, Encoding, ScalarType, SequenceId, ValueError};
+use repr::{Array, ColumnType, Datum, Encoding, Id, ScalarType, SequenceId, ValueError};
 use session_acts::SessionActs;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -95,6 +95,14 @@ pub trait Environment: Send + Sync {
     /// The rows of a table that its role's person owns or may access, columns that are hidden from them NULL, each behind its
     /// row's key; `owned`: those alone that are theirs and of which nothing is hidden.
     fn subject_rows(&self, _relation: repr::RelationId, _owned: bool) -> Result<Vec<Vec<Datum>>, ValueError> {
+        nothing_to_ask()
+    }
+    /// What a function gives that somebody created.
+    fn call_routine(&self, _routine: Id, _given: &[Datum]) -> Result<Datum, ValueError> {
+        nothing_to_ask()
+    }
+    /// The same of one that gives rows, or of one row, as columns of these types.
+    fn routine_rows(&self, _routine: Id, _given: &[Datum], _types: &[ScalarType]) -> Result<TableRows, ValueError> {
         nothing_to_ask()
     }
     /// What the audit log says.

@@ -32,6 +32,7 @@ mod password;
 mod pattern;
 pub(crate) mod range;
 mod record_image;
+pub(crate) mod routine;
 mod sample;
 mod send;
 mod sequence;

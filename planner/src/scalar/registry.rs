@@ -99,6 +99,71 @@ pub(crate) fn resolve_function(
     Err(function_error(name, arg_types, Failure::None))
 }
 
+/// What a routine takes, as far as a call gives it.
+pub(crate) struct RoutineShape {
+    /// The types of its parameters.
+    pub(crate) types: Vec<ScalarType>,
+    /// Whether the last of them is an array of the rest.
+    pub(crate) variadic: bool,
+}
+
+/// The routine that a call means.
+pub(crate) struct RoutineMatch {
+    /// Which of them.
+    pub(crate) index: usize,
+    /// As in `Match`.
+    pub(crate) arg_casts: Vec<ScalarType>,
+    /// As in `Match`.
+    pub(crate) conversions: Vec<Option<CastMethod>>,
+}
+
+/// Chooses among routines, each with the types that the call gives it in its order. The error says whether several fit.
+pub(crate) fn choose_routine(
+    candidates: &[(&RoutineShape, Vec<ScalarType>)],
+    as_array: bool,
+) -> Result<RoutineMatch, bool> {
+    let signature = |shape: &RoutineShape| Signature::of_routine(shape.types.clone(), shape.variadic);
+    let matched = |index: usize, chosen: Chosen| RoutineMatch {
+        index,
+        arg_casts: chosen.arg_casts,
+        conversions: chosen.conversions,
+    };
+    let same_types = candidates.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    if let (true, Some((_, types))) = (same_types, candidates.first()) {
+        let signatures: Vec<Signature> = candidates.iter().map(|(shape, _)| signature(shape)).collect();
+        return match choose(&signatures, types, as_array) {
+            Ok(chosen) => Ok(matched(chosen.index, chosen)),
+            Err(failure) => Err(failure == Failure::Ambiguous),
+        };
+    }
+    let mut found = Vec::new();
+    for (index, (shape, types)) in candidates.iter().enumerate() {
+        if let Ok(chosen) = choose([&signature(shape)], types, as_array) {
+            let is_exact = chosen.arg_casts == *types;
+            found.push((is_exact, matched(index, chosen)));
+        }
+    }
+    if found.iter().filter(|(is_exact, _)| *is_exact).count() == 1 {
+        found.retain(|(is_exact, _)| *is_exact);
+    }
+    match <[_; 1]>::try_from(found) {
+        Ok([(_, only)]) => Ok(only),
+        Err(several) => Err(!several.is_empty()),
+    }
+}
+
+/// Whether PostgreSQL has anything that is called so.
+pub(crate) fn is_known(name: &str) -> bool {
+    is_function(name) || is_aggregate(name) || is_window_function(name) || is_table_function(name)
+}
+
+/// `expr IS NULL`
+pub(crate) fn null_test<C>(expr: ScalarExpr<C>, scalar: &ScalarType) -> ScalarExpr<C> {
+    let found = resolve_function("IS NULL", std::slice::from_ref(scalar), false);
+    let function = found.expect("every type has the test").function;
+    ScalarExpr::Call { function, args: vec![expr], result: ScalarType::Bool }
+}
+
 /// What a call of a type of ranges or multiranges by its name makes.
 pub(crate) fn resolve_range(
     name: &str,

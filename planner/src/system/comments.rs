@@ -7,6 +7,7 @@ use repr::{Id, IndexId, SequenceId};
 const PG_AUTHID: Id = 1260;
 const PG_DATABASE: Id = 1262;
 const PG_TYPE: Id = 1247;
+const PG_PROC: Id = 1255;
 const PG_CLASS: Id = 1259;
 const PG_CONSTRAINT: Id = 2606;
 const PG_NAMESPACE: Id = 2615;
@@ -83,6 +84,8 @@ fn class(catalog: &Catalog, object: Id) -> Id {
         PG_EXTENSION
     } else if catalog.types.contains_key(&object) {
         PG_TYPE
+    } else if catalog.routines.contains_key(&object) {
+        PG_PROC
     } else if catalog.sequences.contains_key(&SequenceId(object)) || is_index() {
         PG_CLASS
     } else {

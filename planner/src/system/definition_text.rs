@@ -55,6 +55,12 @@ impl DefinitionText {
         self.names.scope()
     }
 
+    /// A function that somebody created, as whoever reads it must spell it.
+    pub(crate) fn routine_name(&self, oid: repr::Id) -> String {
+        let scope = self.scope();
+        scope.catalog.routines.get(&oid).map_or_else(String::new, |routine| scope.spelled_routine(routine))
+    }
+
     /// A table or view as whoever reads it must spell it.
     pub(crate) fn relation(&self, id: RelationId) -> Option<String> {
         self.catalog.table(id).map(|table| self.names.spelled(table))
@@ -286,6 +292,10 @@ impl Spelling<HirColumn> for Row<'_> {
 
     fn type_name(&self, column_type: &ColumnType) -> String {
         self.shown.type_name(column_type)
+    }
+
+    fn routine_name(&self, oid: repr::Id) -> String {
+        self.shown.routine_name(oid)
     }
 
     fn value(&self, datum: &Datum, scalar: &ScalarType) -> String {

@@ -56,7 +56,10 @@ pub(crate) const KNOWN: &[Extension] = &[
     },
 ];
 
-/// What is there without being created, and its OID. Nothing is written in the language yet.
+/// OID of the language that it makes.
+pub(crate) const PLPGSQL_LANGUAGE: Id = 13_571;
+
+/// What is there without being created, and its OID.
 const ALWAYS: (&str, Id) = ("plpgsql", 13_568);
 
 /// What there is without being created, and is not listed: tools that write down which extensions a schema wants would have it made

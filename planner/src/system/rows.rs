@@ -13,6 +13,7 @@ mod object;
 mod policy;
 mod recorded;
 mod role;
+mod routine;
 mod search;
 mod server;
 mod statistics;

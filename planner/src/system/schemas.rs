@@ -14,7 +14,8 @@ pub(crate) const SYSTEM: [(&str, u32); 4] =
     [("pg_catalog", PG_CATALOG), ("pg_toast", 99), ("information_schema", INFORMATION_SCHEMA), ("dogwood", DOGWOOD)];
 
 /// What functions are written in.
-pub(crate) const LANGUAGES: [(&str, u32); 2] = [("internal", 12), ("sql", 14)];
+pub(crate) const LANGUAGES: [(&str, u32); 3] =
+    [("internal", 12), ("sql", 14), ("plpgsql", super::extension::PLPGSQL_LANGUAGE)];
 
 /// The places that PostgreSQL's tools look for.
 pub(crate) const TABLESPACES: [(&str, u32); 2] = [("pg_default", 1663), ("pg_global", 1664)];

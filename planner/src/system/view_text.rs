@@ -641,6 +641,10 @@ impl Spelling<HirColumn> for QueryRow<'_, '_> {
         self.writer.definition.type_name(column_type)
     }
 
+    fn routine_name(&self, oid: repr::Id) -> String {
+        self.writer.definition.routine_name(oid)
+    }
+
     fn value(&self, datum: &Datum, scalar: &ScalarType) -> String {
         self.writer.definition.value(datum, scalar)
     }

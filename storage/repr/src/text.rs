@@ -127,7 +127,7 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Float4 => Datum::Float4(parse_float4(text)?),
         ScalarType::Float8 => Datum::Float8(parse_float8(text)?),
         ScalarType::Numeric => Datum::Numeric(text.parse::<Numeric>()?.apply_modifier(modifier)?),
-        ScalarType::Text | ScalarType::Cstring | ScalarType::Unknown => {
+        ScalarType::Text | ScalarType::Cstring | ScalarType::Refcursor | ScalarType::Unknown => {
             Datum::Text(Arc::from(scalar::without_zero_bytes(text)?))
         }
         ScalarType::Varchar | ScalarType::Bpchar => assign_length(scalar, modifier, scalar::without_zero_bytes(text)?)?,

@@ -338,7 +338,12 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Float8 => Datum::Float8(f64::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Numeric => return Ok(Datum::Numeric(numeric::decode(bytes)?)),
         ScalarType::Char => Datum::Text(char_of_byte(body.byte()?)),
-        ScalarType::Text | ScalarType::Varchar | ScalarType::Name | ScalarType::Cstring | ScalarType::Unknown => {
+        ScalarType::Text
+        | ScalarType::Varchar
+        | ScalarType::Name
+        | ScalarType::Cstring
+        | ScalarType::Refcursor
+        | ScalarType::Unknown => {
             return Ok(Datum::Text((*parameter_text(bytes, context)?).into()));
         }
         ScalarType::Bpchar => return Ok(Datum::Bpchar((*parameter_text(bytes, context)?).into())),

@@ -31,7 +31,7 @@ SET client_encoding = 'UTF8';
 SELECT pg_catalog.set_config('search_path', '', false);
 CREATE EXTENSION IF NOT EXISTS citext WITH SCHEMA public;
 CREATE FUNCTION public.touch() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     AS $$ BEGIN NEW.at := now(); RETURN NEW; END; $$;
 CREATE DOMAIN public.odd AS integer
 	CONSTRAINT odd_check CHECK ((nobody_knows(VALUE)));

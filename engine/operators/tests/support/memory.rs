@@ -241,6 +241,7 @@ pub fn query(plan: Plan, width: usize) -> Query {
         locks: Vec::new(),
         locking: Vec::new(),
         acts: false,
+        calls: false,
         constants: Vec::new(),
     }
 }

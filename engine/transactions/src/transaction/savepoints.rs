@@ -40,6 +40,10 @@ impl Transaction {
         self.pending.savepoints.truncate(position + 1);
         Ok((position, self.pending.cursors.split_off(cursors)))
     }
+    /// How many savepoints there are.
+    pub fn savepoints(&self) -> usize {
+        self.pending.savepoints.len()
+    }
     /// Whether there are savepoints to go back to.
     pub fn has_savepoints(&self) -> bool {
         !self.pending.savepoints.is_empty()

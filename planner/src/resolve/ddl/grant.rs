@@ -3,6 +3,7 @@
 use super::change::{DefinitionChange, no_relation};
 use crate::catalog::{Acl, Class, DefaultAcl, NamespaceId, ObjectClass, Privileges, Revoked, RoleId};
 use crate::error::PlanError;
+use crate::parse::definition::RoutineName;
 use crate::parse::rights::{AlterDefaultPrivileges, Grant, GrantedObjects, RoleName};
 use crate::parse::statement::{DropBehavior, Identifier, ObjectName};
 use repr::{ColumnIndex, Id, RelationId};
@@ -77,6 +78,13 @@ impl DefinitionChange<'_> {
                 };
                 names.iter().map(object).collect()
             }
+            GrantedObjects::Routines(kind, names) => {
+                let object = |name: &RoutineName| {
+                    let id = self.routine_named(*kind, name)?;
+                    Ok(Object { class: ObjectClass::Function, id, name: name.name.name.clone() })
+                };
+                names.iter().map(object).collect()
+            }
             GrantedObjects::AllInSchemas(class, schemas) => {
                 let mut objects = Vec::new();
                 for schema in schemas {
@@ -106,7 +114,6 @@ impl DefinitionChange<'_> {
         Ok(Object { class, id, name: name.name.clone() })
     }
 
-    /// Of functions there is none.
     fn all_in(&self, class: ObjectClass, namespace: NamespaceId) -> Vec<Object> {
         match class {
             ObjectClass::Table => {
@@ -117,7 +124,11 @@ impl DefinitionChange<'_> {
                 let found = self.catalog.sequences.values().filter(|found| found.namespace == namespace);
                 found.map(|found| Object { class, id: found.id.0, name: found.name.clone() }).collect()
             }
-            ObjectClass::Database | ObjectClass::Schema | ObjectClass::Type | ObjectClass::Function => Vec::new(),
+            ObjectClass::Function => {
+                let found = self.catalog.routines.values().filter(|found| found.namespace == namespace);
+                found.map(|found| Object { class, id: found.id, name: found.name.clone() }).collect()
+            }
+            ObjectClass::Database | ObjectClass::Schema | ObjectClass::Type => Vec::new(),
         }
     }
 

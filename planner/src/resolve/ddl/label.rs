@@ -139,6 +139,7 @@ impl DefinitionChange<'_> {
             | LabelledObject::DomainConstraint(..)
             | LabelledObject::Database(_)
             | LabelledObject::Extension(_)
+            | LabelledObject::Routine(..)
             | LabelledObject::Role(_)
             | LabelledObject::Other(_) => {
                 return Err(
@@ -268,6 +269,10 @@ impl DefinitionChange<'_> {
                     Err(error) if error.code == "3D000" => self.notice("3D000", error.message),
                     Err(error) => return Err(error),
                 }
+            }
+            LabelledObject::Routine(kind, name) => {
+                let id = self.routine_named(*kind, name)?;
+                self.set_comment(id, text_owned);
             }
             LabelledObject::Role(name) => {
                 let id = self.role_named(name)?;

@@ -20,7 +20,8 @@ impl DefinitionChange<'_> {
         let relations = catalog.relations.values().map(|table| (table.id.0, table.kind(), table.name.clone()));
         let sequences = catalog.sequences.values().map(|found| (found.id.0, "sequence", found.name.clone()));
         let types = catalog.types.values().map(|found| (found.id, "type", found.name.clone()));
-        let all = databases.chain(schemas).chain(relations).chain(sequences).chain(types);
+        let routines = catalog.routines.values().map(|found| (found.id, found.noun(), found.name.clone()));
+        let all = databases.chain(schemas).chain(relations).chain(sequences).chain(types).chain(routines);
         all.filter(|(id, ..)| !is_temporary(*id)).collect()
     }
 
@@ -157,7 +158,7 @@ impl DefinitionChange<'_> {
         self.give(id.0, kind, &name, owner)
     }
 
-    fn give(&mut self, id: Id, noun: &str, name: &str, owner: RoleId) -> Result<(), PlanError> {
+    pub(super) fn give(&mut self, id: Id, noun: &str, name: &str, owner: RoleId) -> Result<(), PlanError> {
         self.require_owner(id, noun, name)?;
         let before = self.catalog.owner(id);
         if before == owner || is_temporary(id) {
@@ -202,6 +203,11 @@ impl DefinitionChange<'_> {
                 self.drop_objects(kind, true, &names, behavior)?;
             }
         }
+        let home = self.path.home();
+        let owned =
+            |id: &Id| self.catalog.rights.owners.get(id) == Some(&role) && self.catalog.is_of_database(*id, home);
+        let routines: Vec<Id> = self.catalog.routines.keys().copied().filter(owned).collect();
+        routines.into_iter().for_each(|id| self.remove_routine(id));
         Ok(())
     }
 
@@ -256,6 +262,8 @@ fn made(old: &Catalog, new: &Catalog) -> Vec<(Id, ObjectClass)> {
         new.namespaces.keys().filter(|id| !old.namespaces.contains_key(id)).map(|id| (id.0, ObjectClass::Schema));
     let databases =
         new.databases.keys().filter(|id| !old.databases.contains_key(id)).map(|id| (id.0, ObjectClass::Database));
-    let all = relations.chain(sequences).chain(types).chain(schemas).chain(databases);
+    let routines = new.routines.keys().filter(|id| !old.routines.contains_key(id));
+    let routines = routines.map(|id| (*id, ObjectClass::Function));
+    let all = relations.chain(sequences).chain(types).chain(schemas).chain(databases).chain(routines);
     all.filter(|(id, _)| !is_temporary(*id) && *id != NamespaceId::PG_TEMP.0).collect()
 }

@@ -6,9 +6,12 @@ use super::change::DefinitionChange;
 use crate::catalog::{Catalog, Class, NamespaceId, ObjectClass, Privilege, RoleId};
 use crate::error::PlanError;
 use crate::parse::Statement;
-use crate::parse::definition::{AlterStart, AlterTableAction, CreateSchema, CreateTable, CreateView, StartRole};
+use crate::parse::definition::{
+    AlterStart, AlterTableAction, CreateSchema, CreateTable, CreateView, RoutineKind, RoutineName, StartRole,
+};
 use crate::parse::statement::{LabelledObject, ObjectKind, ObjectName};
 use crate::parse::type_definition::CreateRange;
+use crate::parse::type_definition::RoutineChange;
 use crate::resolve::Needs;
 use repr::{Id, RelationId};
 
@@ -87,7 +90,7 @@ impl DefinitionChange<'_> {
             // These say themselves who may.
             Statement::Rights(_) => Ok(()),
             // Of what others name there is nothing.
-            _ => Ok(()),
+            other => self.permit_routine(other),
         }
     }
 
@@ -126,6 +129,23 @@ impl DefinitionChange<'_> {
         match self.catalog.has_attribute(self.path.actor().role, |role| role.create_database) {
             true => Ok(()),
             false => Err(PlanError::new("42501", "permission denied to create database")),
+        }
+    }
+
+    fn permit_routine(&self, statement: &Statement) -> Result<(), PlanError> {
+        match statement {
+            Statement::CreateRoutine(create) => self.may_create(&create.name, false),
+            Statement::AlterRoutine(alter) => {
+                self.require_owner_of_routine(alter.kind, &alter.routine)?;
+                match &alter.change {
+                    RoutineChange::Schema(schema) => self.may_create_in(self.scope().require_namespace(&schema.name)?),
+                    _ => Ok(()),
+                }
+            }
+            Statement::DropRoutines(drop) => {
+                drop.routines.iter().try_for_each(|name| self.require_owner_of_routine(drop.kind, name))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -206,6 +226,7 @@ impl DefinitionChange<'_> {
             LabelledObject::Extension(name) => {
                 Err(PlanError::new("42501", format!("must be owner of extension {}", name.name)))
             }
+            LabelledObject::Routine(kind, name) => self.require_owner_of_routine(*kind, name),
             LabelledObject::Role(name) => {
                 let role = self.role_named(name)?;
                 if !self.may_make_roles() || self.outranks(role) {
@@ -304,6 +325,13 @@ impl DefinitionChange<'_> {
     /// The same of a relation, sequence or index by its name; what is not there says so itself.
     fn require_owner_of(&self, name: &ObjectName) -> Result<(), PlanError> {
         self.require_owner_as(ObjectKind::Table, name)
+    }
+
+    /// The same of a function or procedure.
+    fn require_owner_of_routine(&self, kind: RoutineKind, name: &RoutineName) -> Result<(), PlanError> {
+        let Ok(id) = self.routine_named(kind, name) else { return Ok(()) };
+        let noun = self.catalog.routines[&id].noun();
+        self.require_owner(id, noun, &name.name.name)
     }
 
     fn require_owner_as(&self, kind: ObjectKind, name: &ObjectName) -> Result<(), PlanError> {

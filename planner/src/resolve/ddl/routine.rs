@@ -1,16 +1,19 @@
-//! DROP of functions and triggers, which nobody can have made; extensions.
+//! Functions and procedures by their names and arguments: DROP, and what hangs on them. DROP of triggers, which nobody can have made.
 
 use super::change::DefinitionChange;
+use super::dependents::KeptUse;
+use crate::catalog::Routine;
+use crate::catalog::routine::type_oid;
 use crate::error::PlanError;
 use crate::parse::definition::{RoutineKind, RoutineName};
-use crate::parse::statement::{Identifier, ObjectName, TypeName};
+use crate::parse::statement::{DropBehavior, Identifier, ObjectName, TypeName};
+use crate::parse::type_definition::DropRoutines;
 use crate::resolve::types;
-use crate::scalar::func::quote_identifier;
 use crate::system::builtin::function::{self, Function};
 use crate::system::builtin::{pseudo_type, type_name};
-use crate::system::extension;
-use crate::system::schemas::PG_CATALOG;
 use repr::{Id, ScalarType};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Of arguments: their types as they were written, in PostgreSQL's way, and their OIDs.
 type Arguments = Option<Vec<(String, Option<Id>)>>;
@@ -37,26 +40,136 @@ impl RoutineKind {
 }
 
 impl DefinitionChange<'_> {
-    pub(super) fn drop_routines(
-        &mut self,
-        kind: RoutineKind,
-        if_exists: bool,
-        routines: &[RoutineName],
-    ) -> Result<&'static str, PlanError> {
+    pub(super) fn drop_routines(&mut self, drop: &DropRoutines) -> Result<&'static str, PlanError> {
+        let DropRoutines { kind, if_exists, routines, behavior } = drop;
+        let mut found = Vec::new();
         for routine in routines {
-            match self.missing_routine(kind, routine, if_exists) {
-                Ok(notice) => self.notice("00000", notice),
-                Err(error) if if_exists && matches!(error.code, "3F000" | "42704") => {
-                    self.notice("00000", format!("{error}, skipping"));
-                }
-                Err(error) => return Err(error),
+            match self.created_routine(*kind, routine)? {
+                Some(id) => found.push(id),
+                None => match self.missing_routine(*kind, routine, *if_exists) {
+                    Ok(notice) => self.notice("00000", notice),
+                    Err(error) if *if_exists && matches!(error.code, "3F000" | "42704") => {
+                        self.notice("00000", format!("{error}, skipping"));
+                    }
+                    Err(error) => return Err(error),
+                },
+            }
+        }
+        for id in found {
+            if let Some(routine) = self.catalog.routines.get(&id).map(Arc::clone) {
+                self.drop_users_of_routine(&routine, *behavior == DropBehavior::Cascade)?;
+                self.remove_routine(id);
             }
         }
         Ok(kind.tag())
     }
 
+    pub(super) fn remove_routine(&mut self, id: Id) {
+        self.catalog.routines.remove(&id);
+        self.catalog.comments.remove(&id);
+    }
+
+    /// The routine of that name and these arguments that somebody created: nothing where there is none, 42725 where they do not say
+    /// which, 42809 where it is of another kind.
+    fn created_routine(&self, kind: RoutineKind, routine: &RoutineName) -> Result<Option<Id>, PlanError> {
+        let name = &routine.name;
+        name.require_own(&self.path)?;
+        let mut candidates = self.scope().routines(name.schema.as_deref(), &name.name);
+        if let Some(written) = &routine.arguments {
+            let mut types = Vec::with_capacity(written.len());
+            for argument in written {
+                // What is no type here is said where nothing is found, as what is no schema is.
+                match types::data_type(&argument.data_type, self.scope()) {
+                    Ok(found) => types.push(type_oid(&found)),
+                    Err(_) => return Ok(None),
+                }
+            }
+            let all = |routine: &Routine| -> Vec<Id> {
+                routine.parameters.iter().map(|parameter| type_oid(&parameter.column_type)).collect()
+            };
+            candidates.retain(|found| found.input_types() == types || found.is_procedure && all(found) == types);
+        }
+        let is_kind = |found: &Routine| match kind {
+            RoutineKind::Function => !found.is_procedure,
+            RoutineKind::Procedure => found.is_procedure,
+            RoutineKind::Routine => true,
+            RoutineKind::Aggregate => false,
+        };
+        let of_kind: Vec<_> = candidates.iter().filter(|found| is_kind(found)).collect();
+        let (_, looked_up) = kind.words();
+        match (of_kind.as_slice(), candidates.as_slice()) {
+            ([only], _) => Ok(Some(only.id)),
+            ([_, _, ..], _) => {
+                let message = format!("{looked_up} name \"{}\" is not unique", name.dotted());
+                Err(PlanError::new("42725", message)
+                    .hint(format!("Specify the argument list to select the {looked_up} unambiguously.")))
+            }
+            ([], [other, ..]) => {
+                let article = if looked_up == "aggregate" { "an" } else { "a" };
+                let signature = match kind {
+                    RoutineKind::Aggregate => format!("function {}", other.signature(self.scope())),
+                    _ => other.signature(self.scope()),
+                };
+                Err(PlanError::new("42809", format!("{} is not {article} {looked_up}", signature.replace(',', ", "))))
+            }
+            ([], []) => Ok(None),
+        }
+    }
+
+    /// The same of one that must be there.
+    pub(super) fn routine_named(&self, kind: RoutineKind, routine: &RoutineName) -> Result<Id, PlanError> {
+        match self.created_routine(kind, routine)? {
+            Some(id) => Ok(id),
+            None => Err(self.missing_routine(kind, routine, false).err().unwrap_or_else(|| {
+                PlanError::new("42883", format!("function {} does not exist", routine.name.dotted()))
+            })),
+        }
+    }
+
+    /// Refuses, or drops what calls it.
+    fn drop_users_of_routine(&mut self, routine: &Routine, cascade: bool) -> Result<(), PlanError> {
+        let uses = self.uses_of_routine(routine);
+        let shown = format!("{} {}", routine.noun(), routine.signature(self.scope()));
+        let (views, others): (Vec<_>, Vec<_>) = uses.into_iter().partition(|found| found.view.is_some());
+        if !others.is_empty() {
+            let lines: Vec<String> = others.iter().map(|found| format!("{} depends on {shown}", found.line)).collect();
+            return Err(PlanError::new("2BP01", format!("cannot drop {shown} because other objects depend on it"))
+                .detail(lines.join("\n"))
+                .hint("Drop these, or what they call it in, before the function."));
+        }
+        let views = views.into_iter().filter_map(|found| found.view).collect();
+        self.drop_dependents(&shown, Vec::new(), views, &BTreeSet::new(), cascade)
+    }
+
+    /// 0A000 where something keeps values that were computed by it: they would stay what they were.
+    pub(super) fn require_not_stored(&self, routine: &Routine) -> Result<(), PlanError> {
+        match self.uses_of_routine(routine).into_iter().find(|found| found.is_stored) {
+            None => Ok(()),
+            Some(found) => Err(self.used(routine, "change", &found)),
+        }
+    }
+
+    /// 0A000 where a text that the catalog keeps names it.
+    pub(super) fn require_unused_routine(&self, routine: &Routine, what: &str) -> Result<(), PlanError> {
+        match self.uses_of_routine(routine).into_iter().next() {
+            None => Ok(()),
+            Some(found) => Err(self.used(routine, what, &found)),
+        }
+    }
+
+    fn used(&self, routine: &Routine, what: &str, found: &KeptUse) -> PlanError {
+        let shown = format!("{} {}", routine.noun(), routine.signature(self.scope()));
+        PlanError::new("0A000", format!("cannot {what} {shown} because {} uses it", found.line))
+            .hint("Drop that first, and create it again then.")
+    }
+
     /// The notice that it is not there; an error if that is none, or if it is there.
-    fn missing_routine(&self, kind: RoutineKind, routine: &RoutineName, if_exists: bool) -> Result<String, PlanError> {
+    pub(super) fn missing_routine(
+        &self,
+        kind: RoutineKind,
+        routine: &RoutineName,
+        if_exists: bool,
+    ) -> Result<String, PlanError> {
         let name = &routine.name;
         name.require_own(&self.path)?;
         if let Some(schema) = &name.schema {
@@ -154,89 +267,6 @@ impl DefinitionChange<'_> {
             return Ok("DROP TRIGGER");
         }
         Err(PlanError { position: None, ..error })
-    }
-
-    pub(super) fn create_extension(
-        &mut self,
-        if_not_exists: bool,
-        name: &Identifier,
-        schema: Option<&Identifier>,
-        version: Option<&str>,
-    ) -> Result<&'static str, PlanError> {
-        const TAG: &str = "CREATE EXTENSION";
-        let name = &name.name;
-        if name == extension::OWN || self.extension(name).is_some() {
-            let message = format!("extension \"{name}\" already exists");
-            if if_not_exists {
-                self.notice("42710", format!("{message}, skipping"));
-                return Ok(TAG);
-            }
-            return Err(PlanError::new("42710", message));
-        }
-        let Some(known) = extension::named(name) else {
-            let names: Vec<&str> = extension::KNOWN.iter().map(|known| known.name).collect();
-            return Err(PlanError::new("0A000", format!("extension \"{name}\" is not available"))
-                .hint(format!("These are: {}.", names.join(", "))));
-        };
-        if let Some(schema) = schema.filter(|schema| schema.name != "public") {
-            self.scope().require_namespace(&schema.name)?;
-            return Err(PlanError::unsupported("CREATE EXTENSION in another schema than public"));
-        }
-        if let Some(version) = version.filter(|version| *version != known.version) {
-            let message =
-                format!("extension \"{name}\" has no installation script nor update path for version \"{version}\"");
-            return Err(PlanError::new("22023", message));
-        }
-        let id = self.next_id();
-        self.extensions().insert(name.clone(), id);
-        Ok(TAG)
-    }
-
-    pub(super) fn drop_extension(&mut self, if_exists: bool, names: &[Identifier]) -> Result<&'static str, PlanError> {
-        for name in names.iter().map(|name| &name.name) {
-            self.require_unused_types(name)?;
-            if let Some(id) = self.extensions().remove(name) {
-                self.catalog.comments.remove(&id);
-                continue;
-            }
-            if name == extension::OWN || extension::named(name).is_some_and(|known| known.schema == PG_CATALOG) {
-                let message = format!("cannot drop extension {name} because it is required by the database system");
-                return Err(PlanError::new("2BP01", message));
-            }
-            let message = format!("extension \"{name}\" does not exist");
-            if !if_exists {
-                return Err(PlanError::new("42704", message));
-            }
-            self.notice("00000", format!("{message}, skipping"));
-        }
-        Ok("DROP EXTENSION")
-    }
-
-    /// Columns keep their types, whether or not CASCADE is written.
-    fn require_unused_types(&mut self, name: &str) -> Result<(), PlanError> {
-        if self.extension(name).is_none() {
-            return Ok(());
-        }
-        let home = self.path.home();
-        let tables = self.catalog.relations.values();
-        let tables = tables.filter(|table| self.catalog.database_of(table.namespace) == home);
-        let columns = tables.flat_map(|table| table.columns.iter().map(move |column| (table, column)));
-        let uses = columns.filter(|(_, column)| {
-            !column.hidden && column.column_type.scalar.any_part(|part| part.extension() == Some(name))
-        });
-        let lines: Vec<String> = uses
-            .map(|(table, column)| {
-                let shown = self.scope().spelled_scalar(&column.column_type.scalar, -1);
-                let (column, kind, table) = (quote_identifier(&column.name), table.kind(), self.shown(table));
-                format!("column {column} of {kind} {table} depends on type {shown}")
-            })
-            .collect();
-        if lines.is_empty() {
-            return Ok(());
-        }
-        Err(PlanError::new("2BP01", format!("cannot drop extension {name} because other objects depend on it"))
-            .detail(lines.join("\n"))
-            .hint("Drop these columns, or give them another type, before the extension."))
     }
 }
 

@@ -196,7 +196,7 @@ impl DefinitionChange<'_> {
         Ok(())
     }
 
-    fn destination(&self, schema: &Identifier) -> Result<NamespaceId, PlanError> {
+    pub(super) fn destination(&self, schema: &Identifier) -> Result<NamespaceId, PlanError> {
         let id = self.scope().require_namespace(&schema.name)?;
         if id == NamespaceId::PG_TEMP {
             return Err(PlanError::new("0A000", "cannot move objects into or out of temporary schemas"));
@@ -283,7 +283,10 @@ impl DefinitionChange<'_> {
             let with_range = id != found.id && goes(self.catalog.types.get(&id)?.namespace).is_some();
             (!with_range).then_some(Member { id, what: What::Type(id), schema })
         });
-        let mut members: Vec<Member> = relations.chain(sequences).chain(types).collect();
+        let routines = self.catalog.routines.values().filter_map(|found| {
+            Some(Member { id: found.id, what: What::Routine(found.id), schema: goes(found.namespace)?.clone() })
+        });
+        let mut members: Vec<Member> = relations.chain(sequences).chain(types).chain(routines).collect();
         members.sort_by_key(|member| member.id);
         members
     }
@@ -301,13 +304,14 @@ pub(super) enum What {
     View(RelationId),
     Sequence(SequenceId),
     Type(Id),
+    Routine(Id),
 }
 
 /// The names under which the members stand that are relations.
 pub(super) fn relations_of(members: &[Member]) -> BTreeSet<RelationId> {
     let relation = |member: &Member| match member.what {
         What::Table(id) | What::View(id) => Some(id),
-        What::Sequence(_) | What::Type(_) => None,
+        What::Sequence(_) | What::Type(_) | What::Routine(_) => None,
     };
     members.iter().filter_map(relation).collect()
 }

@@ -226,6 +226,11 @@ impl TextCatalog for CatalogNames {
             ScalarType::Regtype => self.type_name(oid, -1),
             ScalarType::Regnamespace => self.catalog.namespace_name(NamespaceId(oid)).map(quote_identifier),
             ScalarType::Regrole => self.role_name(RoleId(oid)).map(|name| quote_identifier(&name)),
+            ScalarType::Regproc | ScalarType::Regprocedure if self.catalog.routines.contains_key(&oid) => {
+                let (routine, scope) = (&self.catalog.routines[&oid], self.scope());
+                let name = scope.spelled_routine(routine);
+                Some(if *kind == ScalarType::Regproc { name } else { routine.called(&name, scope) })
+            }
             _ => routine::name(kind, oid),
         }
     }
@@ -240,6 +245,12 @@ impl TextCatalog for CatalogNames {
             ScalarType::Regtype => self.type_oid(name),
             ScalarType::Regnamespace => lone().and_then(|name| self.scope().namespace(&name)).map(|found| found.0),
             ScalarType::Regrole => lone().and_then(|name| self.role(&name)).map(|role| role.0),
+            ScalarType::Regproc | ScalarType::Regprocedure if !self.catalog.routines.is_empty() => {
+                match routine::created(self.scope(), kind, name, &|name| self.type_oid(name))? {
+                    Some(found) => Some(found),
+                    None => routine::oid(kind, name, &|name| self.type_oid(name))?,
+                }
+            }
             _ => routine::oid(kind, name, &|name| self.type_oid(name))?,
         })
     }

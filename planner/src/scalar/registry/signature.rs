@@ -93,6 +93,11 @@ impl Signature {
         Signature { name, args, optional: 0, variadic: false, results: vec![(name, Pattern::Exact(result))] }
     }
 
+    /// Of what somebody created.
+    pub(super) fn of_routine(args: Vec<ScalarType>, variadic: bool) -> Signature {
+        Signature { variadic, ..Signature::exact("", args, ScalarType::Void) }
+    }
+
     /// What makes values of a type of ranges, or of multiranges.
     pub(super) fn constructors(scalar: &ScalarType) -> Vec<Signature> {
         let of = |args: &[ScalarType], optional: usize| Signature {

@@ -86,6 +86,8 @@ impl Source<'_> {
             "domain_constraints" => self.domain_constraints(&database, rows),
             "domain_udt_usage" => self.domain_types(&database, rows),
             "column_domain_usage" => self.domain_columns(&database, rows),
+            "routines" => self.information_routines(&database, rows),
+            "parameters" => self.information_parameters(&database, rows),
             "sequences" => self.information_sequences(&database, rows),
             "views" => self.information_views(&database, rows),
             "view_table_usage" | "view_column_usage" => self.view_usage(&database, rows),

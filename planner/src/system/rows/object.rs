@@ -396,6 +396,7 @@ impl Source<'_> {
         self.dependencies_of_extensions(rows);
         self.default_dependencies(rows);
         self.type_dependencies(rows);
+        self.routine_dependencies(rows);
         self.row_type_dependencies(rows);
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };

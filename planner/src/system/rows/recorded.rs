@@ -38,6 +38,7 @@ impl Source<'_> {
         let own = function::all().iter().filter(|function| function.record.is_none());
         own.for_each(|function| one(rows, function));
         self.recorded_of_extensions(rows);
+        self.routines(rows);
     }
 
     /// What extensions have hangs on them: what belongs to one, `pg_dump` leaves out.

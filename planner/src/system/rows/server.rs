@@ -176,7 +176,8 @@ impl Source<'_> {
                 ("oid", Datum::Oid(id)),
                 ("lanname", text(name)),
                 ("lanowner", Datum::Oid(OWNER)),
-                ("lanpltrusted", flag(id == 14)),
+                ("lanispl", flag(name == "plpgsql")),
+                ("lanpltrusted", flag(id != 12)),
             ]);
         }
     }

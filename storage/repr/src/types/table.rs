@@ -270,6 +270,7 @@ types! {
     TstzMultirange: 4534, 6153; "tstzmultirange", "tstzmultirange"; -1, 'R'; More { over: 3910, reads_settings: true, ..USUAL };
     DateMultirange: 4535, 6155; "datemultirange", "datemultirange"; -1, 'R'; More { over: 3912, reads_settings: true, ..USUAL };
     Int8Multirange: 4536, 6157; "int8multirange", "int8multirange"; -1, 'R'; More { over: 3926, ..USUAL };
+    Refcursor: 1790, 2201; "refcursor", "refcursor"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     // What input functions read and output functions write.
     Cstring: 2275, 1263; "cstring", "cstring"; -2, 'P'; NO_VALUE;
     Void: 2278, 0; "void", "void"; 4, 'P'; NO_VALUE;

@@ -3,11 +3,12 @@
 //!
 //! All of them are in pg_catalog, which is always searched.
 
+use crate::catalog::Scope;
 use crate::scalar::collation;
 use crate::scalar::func::text_search::configuration::{
     CONFIGURATIONS, DICTIONARIES, configuration_named, dictionary_named,
 };
-use crate::scalar::func::{builtin_name, quote_identifier};
+use crate::scalar::func::{builtin_name, parse_identifier, quote_identifier};
 use crate::system::builtin::{self, FIRST_OF_EXTENSIONS, Record, function, type_name};
 use repr::{Collation, Id, ScalarType, ValueError};
 
@@ -99,6 +100,30 @@ pub(super) fn oid(
         }
         _ => Ok(None),
     }
+}
+
+/// What somebody created under that name, if a type of functions means it.
+///
+/// # Errors
+/// As for `oid`.
+pub(super) fn created(
+    scope: Scope<'_>,
+    kind: &ScalarType,
+    name: &str,
+    type_oid: &dyn Fn(&str) -> Option<Id>,
+) -> Result<Option<Id>, ValueError> {
+    let (name, types) = match kind {
+        ScalarType::Regprocedure => {
+            let (name, types) = with_types(name, type_oid)?;
+            (name, Some(types))
+        }
+        _ => (name, None),
+    };
+    let Ok(parts) = parse_identifier(name, true) else { return Ok(None) };
+    let Some((last, before)) = parts.split_last() else { return Ok(None) };
+    let found = scope.routines(before.last().map(String::as_str), last);
+    let mut found = found.into_iter().filter(|found| types.as_ref().is_none_or(|types| found.input_types() == *types));
+    only(found.by_ref().map(|found| found.id), || format!("more than one function named \"{last}\""))
 }
 
 fn operators_named(name: &str) -> impl Iterator<Item = Record> {

@@ -209,7 +209,10 @@ fn on_function(ctx: &EvalContext, args: &[Datum]) -> Answer {
     let (asker, args) = asked(ctx, args, 2)?;
     let wanted = wanted(text(&args[1])?, ObjectClass::Function.privileges())?;
     let id = match &args[0] {
-        Datum::Oid(id) => function::by_id(*id).map(|_| *id),
+        Datum::Oid(id) => {
+            let created = ctx.environment.catalog().routines.contains_key(id);
+            (created || function::by_id(*id).is_some()).then_some(*id)
+        }
         name => {
             let name = text(name)?;
             let absent = || ValueError::new("42883", format!("function \"{name}\" does not exist"));

@@ -5,6 +5,7 @@ use super::super::text_search::PARSER;
 use super::super::text_search::configuration::{CONFIGURATIONS, DICTIONARIES};
 use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
+use crate::catalog::Scope;
 use crate::scalar::collation;
 use crate::system::{builtin, builtin::function, opclass};
 use repr::{Collation, Datum, ScalarType};
@@ -51,10 +52,17 @@ fn nothing(_: &EvalContext, _: &[Datum], _: &ScalarType) -> Answer {
     Ok(Datum::Null)
 }
 
+fn routine(ctx: &EvalContext, arg: &Datum) -> Answer {
+    let catalog = ctx.environment.catalog();
+    let Some(routine) = catalog.routines.get(&oid(arg)?) else { return known(function::by_id(oid(arg)?).is_some()) };
+    let path = ctx.search_path(catalog);
+    Ok(Datum::Bool(Scope { catalog, path: &path }.sees_routine(routine)))
+}
+
 pub(in super::super) const VISIBLE: &[FunctionDefinition] = &[
     strict("pg_table_is_visible(oid) bool", |ctx, a, _| relation(ctx, &a[0])).stable(),
     strict("pg_type_is_visible(oid) bool", |ctx, a, _| data_type(ctx, &a[0])).stable(),
-    strict("pg_function_is_visible(oid) bool", |_, a, _| known(function::by_id(oid(&a[0])?).is_some())).stable(),
+    strict("pg_function_is_visible(oid) bool", |ctx, a, _| routine(ctx, &a[0])).stable(),
     strict("pg_operator_is_visible(oid) bool", |_, a, _| known(builtin::operators().contains_key(&oid(&a[0])?)))
         .stable(),
     strict("pg_opclass_is_visible(oid) bool", |_, a, _| {
