@@ -195,7 +195,7 @@ impl SessionActs for StatementEnvironment {
         if in_savepoint {
             return Err(ValueError::new("25001", "cannot export a snapshot from a subtransaction"));
         }
-        let (holder, reading) = (&*self.acting.holder, self.modes.reading(self.client.database_id));
+        let (holder, reading) = (&*self.acting.holder, self.shown.modes.reading(self.client.database_id));
         let time = state.0.time;
         let ended = || match holder.fate.is_ended(transaction) {
             true => Err(state::error::transaction_ended()),

@@ -1,8 +1,9 @@
 //! A session in the hands of the expressions that one of its queries evaluates.
 
 use crate::response::{Response, RowStream, RowTag};
+use crate::session::current_statement::{Beginning, CurrentStatement, StatementLog};
 use crate::session::env::value_error;
-use crate::session::{Client, Control, CurrentStatement, Session, StatementLog};
+use crate::session::{Client, Control, Session};
 use parking_lot::Mutex;
 use planner::hir::OutputColumn;
 use planner::names::Names;
@@ -153,11 +154,11 @@ impl Session {
             lending: Lending { lent: None, is_inner: true },
         };
         let statement = CurrentStatement {
-            begun: false,
-            goes_on: false,
+            beginning: Beginning::default(),
             started: self.statement.started,
             deadlines: self.statement.deadlines,
             stands: false,
+            has_no_styles: false,
             profile: None,
             nested: self.statement.nested,
             log: StatementLog { min_duration: None, path: self.statement.log.path },
