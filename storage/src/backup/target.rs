@@ -18,7 +18,7 @@ use crate::backup::s3::Bucket;
 /// What is brought to the disk at once: what others have to flush meanwhile waits for no more. As much as the disk takes in some
 /// milliseconds, within these bounds; each by itself costs a write of the file system's log.
 const PIECE_BYTES_MIN: usize = 256 << 10;
-const PIECE_BYTES_MAX: usize = 8 << 20;
+const PIECE_BYTES_MAX: usize = 4 << 20;
 const PIECE_SHORT: Duration = Duration::from_millis(6);
 const PIECE_LONG: Duration = Duration::from_millis(16);
 
