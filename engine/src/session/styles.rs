@@ -38,8 +38,8 @@ impl Session {
                         "a materialized view that depends on {style}, computed for a statement that does so too"
                     );
                     return Err(SqlError::unsupported(what).hint(format!(
-                        "The view is made with {style} = '{value}', and cannot be read as it stands: its transaction has changed what it \
-                         reads, or a policy binds the role. SET {style} = '{value}', or write what the statement compares with its offset."
+                        "The view is made with {style} = '{value}' and has to be computed here: its transaction has changed what it reads, \
+                         or a policy binds the role. SET {style} = '{value}', or leave out what depends on it."
                     )));
                 }
             }

@@ -94,19 +94,19 @@ fn run_key(run: u64) -> Vec<u8> {
 
 /// A run, by its first record, less one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct PostedRun {
     pub(crate) first: u64,
     is_shelved: bool,
 }
 
-impl Run {
+impl PostedRun {
     /// Whether its people stand on shelves.
     pub(crate) fn is_shelved(self) -> bool {
         self.is_shelved
     }
 
-    fn stored(key: &[u8], value: &[u8]) -> Option<Run> {
-        Some(Run { first: log::number_of(key)?, is_shelved: value == SHELVED })
+    fn stored(key: &[u8], value: &[u8]) -> Option<PostedRun> {
+        Some(PostedRun { first: log::number_of(key)?, is_shelved: value == SHELVED })
     }
 }
 
@@ -178,12 +178,12 @@ impl Snapshot {
     }
 
     /// The runs that begin within a segment.
-    pub(crate) fn runs_of(&self, segment: u64) -> Result<Vec<Run>, StorageError> {
+    pub(crate) fn runs_of(&self, segment: u64) -> Result<Vec<PostedRun>, StorageError> {
         let (first, behind) = ((segment * SEGMENT).to_be_bytes(), ((segment + 1) * SEGMENT).to_be_bytes());
         let (lower, upper) = (Bound::Included(first.as_slice()), Bound::Excluded(behind.as_slice()));
         let mut cursor = Cursor::range(self, Family::Audit, RUNS, lower, upper, Direction::Forward);
         let mut runs = Vec::new();
-        while let Some(run) = cursor.next("read the audit log's postings", Run::stored)? {
+        while let Some(run) = cursor.next("read the audit log's postings", PostedRun::stored)? {
             runs.push(run.ok_or(MALFORMED)?);
         }
         Ok(runs)
@@ -296,7 +296,7 @@ impl Snapshot {
         let posted = self.posted()?;
         let mut cursor = Cursor::all_once(self, Family::Audit, RUNS);
         let mut runs = Vec::new();
-        while let Some(run) = cursor.next("read the audit log's postings", Run::stored)? {
+        while let Some(run) = cursor.next("read the audit log's postings", PostedRun::stored)? {
             runs.push(run.ok_or(MALFORMED)?);
         }
         let ends = runs.iter().skip(1).map(|run| run.first).chain([posted]);
@@ -311,7 +311,7 @@ impl Snapshot {
     }
 
     /// Whether the postings of a run, up to a record, tell all that its records mention.
-    fn is_posted(&self, run: Run, end: u64) -> Result<bool, StorageError> {
+    fn is_posted(&self, run: PostedRun, end: u64) -> Result<bool, StorageError> {
         const READ: &str = "read the audit log's postings";
         let found = posted_in(self, run.first + 1..=end)?;
         for (mentioned, places) in found.others() {
@@ -332,7 +332,7 @@ impl Snapshot {
     }
 
     /// Whether a run of before has a key for each person in each of its records.
-    fn has_posted_each(&self, run: Run, end: u64) -> Result<bool, StorageError> {
+    fn has_posted_each(&self, run: PostedRun, end: u64) -> Result<bool, StorageError> {
         let mut is_whole = true;
         for record in run.first + 1..=end {
             let place = u8::try_from(record - run.first - 1).expect("a run has 256 records at most");
