@@ -313,6 +313,9 @@ def sqlstates():
         for path in sorted((ROOT / room).rglob("*.rs")):
             if "tests" in path.parts or path.name == "tests.rs" or "target" in path.parts:
                 continue
+            # All that PostgreSQL has a name for.
+            if path.parts[-2:] == ("plpgsql", "conditions.rs"):
+                continue
             text = path.read_text().split("#[cfg(test)]\nmod tests {")[0]
             found |= {state for state in SQLSTATE.findall(text) if len(state) == 5 and re.search(r"[1-9A-Z]", state)}
     return found - {"10000", "30000", "43200", "60000", "00000"}

@@ -170,7 +170,7 @@ class Stage:
 
 def statements(block):
     """(line, text) of each statement of an `sql` block: it ends with a semicolon, or is a line of psql's own. The data of a
-    COPY belongs to it."""
+    COPY belongs to it, and so does a function's body."""
     found, begun, data = [], None, False
     for offset, line in enumerate(block.lines, 1):
         if begun is None:
@@ -179,6 +179,9 @@ def statements(block):
             begun = (block.line + offset, [])
         begun[1].append(line)
         code = re.sub(r"--.*$", "", line).rstrip()
+        # A body between dollars has semicolons of its own.
+        if "\n".join(begun[1]).count("$$") % 2:
+            continue
         if data:
             ends = line == "\\."
         else:
