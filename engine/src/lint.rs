@@ -303,7 +303,7 @@ mod tests {
         let mut schema = schema(&[(1, SCHEMA)]);
         assert_eq!(schema.read(9, "CREATE TABLE t (a nothing)").expect_err("an unknown type").code, "42704");
         assert_eq!(
-            schema.read(9, "CREATE FUNCTION f() RETURNS int AS 'x' LANGUAGE sql").expect_err("a function").code,
+            schema.read(9, "CREATE FUNCTION f() RETURNS int AS 'x' LANGUAGE c").expect_err("a function").code,
             "0A000"
         );
         assert_eq!(schema.read(9, "CREATE TABLE t (").expect_err("half a statement").code, "42601");

@@ -357,7 +357,7 @@ mod tests {
             "SET statement_timeout = 0;\nSELECT pg_catalog.set_config('search_path', '', false);\n\\restrict abc\n\
              CREATE TABLE public.users (\n    id integer NOT NULL,\n    at public.geometry,\n    email public.citext DEFAULT f()\n);\n\
              ALTER TABLE public.users OWNER TO app;\nCOPY public.users (id) FROM stdin;\n1\n\\.\n\
-             CREATE FUNCTION public.f() RETURNS int LANGUAGE sql AS $$ SELECT 1; $$;\nCREATE TABLE public.odd (a int) PARTITION BY RANGE (a);\n",
+             CREATE FUNCTION public.f() RETURNS int LANGUAGE c AS $$ f; $$;\nCREATE TABLE public.odd (a int) PARTITION BY RANGE (a);\n",
         );
         assert_eq!((found.tables, found.remarks.len(), found.verdict()), (1, 1, Verdict::Missing), "{found}");
         assert_eq!((found.remarks[0].line, found.unread.len()), (7, 2), "{found}");
