@@ -39,7 +39,7 @@ const BASE: &str = "CREATE DATA_SUBJECT TABLE users (id int PRIMARY KEY, name te
 
 /// (statements over the base, SQLSTATE, message).
 #[rustfmt::skip]
-const DECLARATION_ERRORS: [(&str, &str, &str); 70] = [
+const DECLARATION_ERRORS: [(&str, &str, &str); 69] = [
     // Targets, keys, types.
     ("CREATE TABLE t (a int OWNED_BY nowhere(id))", "42P01", "relation \"nowhere\" does not exist"),
     ("CREATE TABLE t (a int OWNED_BY users(missing))", "42703", "column \"missing\" referenced in foreign key constraint does not exist"),

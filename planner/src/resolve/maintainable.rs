@@ -48,7 +48,7 @@ pub(crate) fn depends_on_styles(query: &HirQuery) -> bool {
     Visitor {
         operator: &mut |hir| operators |= calls_zoned_series(hir) || writes_times(hir),
         expression: &mut |expr| {
-            expressions |= expr.own_volatility() > Volatility::Immutable && !temporal::is_of_any_zone(expr)
+            expressions |= expr.own_volatility() > Volatility::Immutable && !temporal::is_of_any_zone(expr);
         },
     }
     .query(query);
