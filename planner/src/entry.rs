@@ -219,16 +219,12 @@ pub fn plan_statement<'a>(
     Ok(PlannedStatement { planned, params, views: views.into_iter().collect(), needs, of_role, styled })
 }
 
-/// Whether one of these views, or one below, depends on them.
+/// Whether one of these views depends on them. What is computed below is among them.
 fn is_any_styled(views: &BTreeSet<RelationId>, catalog: &Catalog) -> Result<bool, PlanError> {
-    let (mut seen, mut open) = (BTreeSet::new(), views.clone());
-    while let Some(relation) = open.pop_first() {
-        let Some(view) = catalog.table(relation).and_then(|table| table.view.as_ref()) else { continue };
-        if depends_on_styles(&view_query(catalog, relation)?) {
+    for view in views {
+        if depends_on_styles(&view_query(catalog, *view)?) {
             return Ok(true);
         }
-        seen.insert(relation);
-        open.extend(view.reads.keys().filter(|below| !seen.contains(below)));
     }
     Ok(false)
 }

@@ -39,6 +39,8 @@ class Styles(Check):
         with self.server.connect() as connection:
             for name, query in VIEWS.items():
                 connection.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}")
+                connection.execute(f"CREATE VIEW behind_{name} AS SELECT * FROM {name}")
+            connection.execute("CREATE FUNCTION counted() RETURNS BIGINT LANGUAGE sql STABLE AS 'SELECT count(*) FROM after'")
         for case in (self.read, self.computed, self.beside, self.bound, self.subscribed, self.watched):
             self.tally.case(case)
 
@@ -79,8 +81,10 @@ class Styles(Check):
                     connection.execute(change)
                 for name in VIEWS:
                     self.tally.equal(self.plain(connection, f"SELECT * FROM {name}"), changed[name], f"{name} computed, {settings}")
+                    self.tally.equal(self.plain(connection, f"SELECT * FROM behind_{name}"), changed[name], f"{name} behind a plain view, {settings}")
                     connection.execute(f"DECLARE c_{name} CURSOR FOR SELECT * FROM {name}")
                     self.tally.equal(self.plain(connection, f"FETCH ALL c_{name}"), changed[name], f"{name} by a cursor, {settings}")
+                self.tally.equal(rows(connection, "SELECT counted()"), [(len(changed["after"]),)], f"within a function, {settings}")
                 self.tally.equal(rows(connection, "SHOW TimeZone"), [(settings.get("TimeZone", "UTC"),)], "the session's own zone stays")
                 connection.execute("CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM hours")
                 self.tally.equal(self.plain(connection, "SELECT * FROM kept"), changed["hours"], f"kept by CREATE TABLE AS, {settings}")

@@ -18,8 +18,8 @@ use crate::scalar::registry::FunctionMatch;
 use crate::scalar::{AggregateCall, TableFunction, registry};
 use repr::{Collation, ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
-    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
-    ObjectName, ObjectNamePart, OrderByExpr,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, ObjectName,
+    ObjectNamePart, OrderByExpr,
 };
 
 /// A function call's arguments as they were written.
@@ -299,23 +299,12 @@ impl Resolver<'_> {
         function: &'q Function,
         name: &str,
     ) -> Result<WrittenArguments<'q>, PlanError> {
-        let mut written = WrittenArguments {
-            args: Vec::new(),
-            star: false,
-            distinct: false,
-            order_by: &[],
-            whole_rows: Vec::new(),
-            variadic: false,
-        };
+        let mut written = WrittenArguments::of_terms(function);
         let FunctionArguments::List(list) = &function.args else {
             return Ok(written);
         };
-        written.distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
-        for clause in &list.clauses {
-            match clause {
-                FunctionArgumentClause::OrderBy(items) => written.order_by = items,
-                other => return Err(PlanError::unsupported(format!("\"{other}\" in a function call"))),
-            }
+        if let Some(other) = list.clauses.iter().find(|clause| !matches!(clause, FunctionArgumentClause::OrderBy(_))) {
+            return Err(PlanError::unsupported(format!("\"{other}\" in a function call")));
         }
         let mut named = Vec::new();
         for arg in &list.args {

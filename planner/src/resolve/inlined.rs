@@ -183,13 +183,7 @@ impl<'a> Resolver<'a> {
         if inner.calls > 0 {
             self.refuse_kept()?;
         }
-        self.calls += inner.calls;
-        self.ctes.next = inner.ctes.next;
-        self.nesting.items = inner.nesting.items;
-        self.views.expanded = inner.views.expanded;
-        self.views.maintained.append(&mut inner.views.maintained);
-        self.of_role |= inner.of_role;
-        self.bound |= inner.bound;
+        self.take_up(&mut inner);
         self.needs.add_all(std::mem::take(&mut inner.needs));
         if let (Some(own), Some(read)) = (&mut self.trace, inner.trace.take()) {
             own.reads_more(read);

@@ -3,15 +3,12 @@
 use crate::error::PlanError;
 use crate::hir::walk::Visitor;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery};
+use crate::scalar::func::ZONED;
 use crate::scalar::func::routine::ROWS;
 use crate::scalar::{Function, ScalarExpr, Volatility};
 use crate::system;
 use crate::temporal;
 use repr::{Datum, ScalarType};
-
-/// Functions that are stable only because they read the session's time zone: in a maintained view the database's, UTC.
-pub(crate) const ZONED: [&str; 9] =
-    ["+", "-", "date_part", "date_trunc", "extract", "make_timestamptz", "timezone", "to_char", "to_timestamp"];
 
 /// Whether a dataflow can maintain the query.
 ///

@@ -54,7 +54,7 @@ pub(super) struct Settled<'a> {
 
 impl<'q> WrittenArguments<'q> {
     /// What a call of a function says that only aggregates have; its arguments are read elsewhere.
-    pub(super) fn of_routine(function: &'q Function) -> Self {
+    pub(super) fn of_terms(function: &'q Function) -> Self {
         let mut written = WrittenArguments {
             args: Vec::new(),
             star: false,
@@ -153,7 +153,7 @@ impl<'a> Resolver<'a> {
                 format!("OVER specified, but {} is not a window function nor an aggregate function", called.dotted());
             return Err(PlanError::new("42809", message).at(called.position));
         }
-        let written = WrittenArguments::of_routine(function);
+        let written = WrittenArguments::of_terms(function);
         super::call::refuse_of_aggregates(function, &called.name, &written)?;
         let settled = self.settled(called, &list.iter().collect::<Vec<_>>(), false)?;
         self.routine_value(settled).map(Some).map_err(|error| error.at(called.position))

@@ -444,13 +444,19 @@ impl Resolver<'_> {
         inner.views.depth = self.views.depth + 1;
         inner.views.expanded = self.views.expanded;
         let found = body(&mut inner)?;
+        self.take_up(&mut inner);
+        Ok((found, inner.needs))
+    }
+
+    /// What was read within a text stands in the statement around it: all that is counted, but for what that takes.
+    pub(super) fn take_up(&mut self, inner: &mut Resolver<'_>) {
         self.ctes.next = inner.ctes.next;
         self.nesting.items = inner.nesting.items;
         self.views.expanded = inner.views.expanded;
         self.views.maintained.append(&mut inner.views.maintained);
+        self.views.computed.append(&mut inner.views.computed);
         self.of_role |= inner.of_role;
         self.bound |= inner.bound;
         self.calls += inner.calls;
-        Ok((found, inner.needs))
     }
 }

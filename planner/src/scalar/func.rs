@@ -52,6 +52,10 @@ pub(super) use system::object_address::object_address;
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError, poll};
 
+/// Functions that are stable only because they read the session's time zone: in a maintained view the database's, UTC.
+pub(crate) const ZONED: [&str; 9] =
+    ["+", "-", "date_part", "date_trunc", "extract", "make_timestamptz", "timezone", "to_char", "to_timestamp"];
+
 /// How often a function may be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Volatility {

@@ -2,8 +2,7 @@
 //!
 //! An expression that fails is left as it is: it may stand in a branch that no row takes.
 
-use crate::resolve::maintainable::ZONED;
-use crate::scalar::func::Volatility;
+use crate::scalar::func::{Volatility, ZONED};
 use crate::scalar::{EvalContext, FunctionKind, ScalarExpr};
 use repr::{ColumnType, Datum, ScalarType};
 
