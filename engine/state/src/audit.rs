@@ -8,7 +8,7 @@
 
 mod rounds;
 
-pub use rounds::Rounds;
+pub use rounds::{Heard, Rounds};
 
 use crate::SqlError;
 use crate::unwritten_requests::UnwrittenRequests;

@@ -17,6 +17,7 @@ mod clock;
 mod flush;
 mod reseal;
 mod stage;
+mod teller;
 
 use crate::index_builds::Builds;
 use crate::ownership::{self, Between, Derivation, orphan, placement};
@@ -27,7 +28,7 @@ use flush::view_messages::ViewsToTell;
 use flush::{Flusher, GroupChanges, Work, WrittenGroup};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use reseal::ResealRequest;
-use stage::{Stage, Worker};
+use stage::{Stage, Worker, spawn};
 use state::SqlError;
 use state::audit::AuditQueue;
 use state::clock::now_micros;
@@ -49,6 +50,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use storage::audit::AuditEntry;
 use storage::{Batch, Store};
+use teller::Teller;
 use views::automatic::AutomaticViews;
 use views::message::{Message, ViewRequest};
 use views::placement::{Busy, Placement};
@@ -222,13 +224,6 @@ struct Threads {
     views: Vec<JoinHandle<()>>,
 }
 
-fn spawn(name: &str, body: Box<dyn FnOnce() + Send>) -> JoinHandle<()> {
-    std::thread::Builder::new()
-        .name(name.into())
-        .spawn(move || stage::or_abort(body))
-        .expect("the process can start its pipeline threads")
-}
-
 impl CommitPipeline {
     /// Starts the threads over what is published. `forgotten_at` learns the time of each erasure.
     pub fn start(
@@ -248,6 +243,7 @@ impl CommitPipeline {
             forgotten_at,
             statistics: statistics.clone(),
             audit: audit.clone(),
+            teller: Teller::start(),
         };
         let flush = Arc::new(Stage::new(flusher, GROUP_TRANSACTIONS_MAX));
         let under_way = Arc::<AtomicUsize>::default();

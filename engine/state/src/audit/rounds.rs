@@ -10,6 +10,7 @@
 
 use crate::SqlError;
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 /// See the module.
 #[derive(Default)]
@@ -17,10 +18,31 @@ pub struct Rounds {
     state: Mutex<State>,
     /// Who waits for a round sleeps by its number's parity: most often only who goes on is woken.
     ended: [Condvar; 2],
+    /// As many as were waited for have come.
+    gathered: Condvar,
 }
+
+/// Fewer are not waited for: they would save no flush.
+const GATHERED_MIN: usize = 3;
 
 /// What follows a round.
 type Hear = Box<dyn FnOnce(Result<(), SqlError>) + Send>;
+
+/// What follows rounds that are durable.
+#[must_use]
+pub struct Heard(Vec<Hear>);
+
+impl Heard {
+    /// How much it is.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Does it.
+    pub fn tell(self) {
+        self.0.into_iter().for_each(|hear| hear(Ok(())));
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -37,6 +59,10 @@ struct State {
     refusal: Refusal,
     /// What follows which round.
     hearers: Vec<(u64, Hear)>,
+    /// How many heard of the last ones that were durable.
+    told: usize,
+    /// So many are waited for before the next is asked for; nobody waits if none.
+    awaited: usize,
 }
 
 /// What could not be written last.
@@ -56,21 +82,23 @@ impl Rounds {
         state.taken += 1;
         state.under_way += 1;
         state.asked = false;
+        self.end_gathering(&mut state);
         state.taken
     }
 
-    /// All up to a round are on the disk, so many of them since the last time.
-    pub fn durable(&self, round: u64, rounds: usize) {
+    /// All up to a round are on the disk, so many of them since the last time: what follows is for the caller to do.
+    pub fn durable(&self, round: u64, rounds: usize) -> Heard {
         let mut state = self.state.lock();
         let before = std::mem::replace(&mut state.durable, round);
         state.under_way -= rounds;
-        let heard: Vec<_> = state.hearers.extract_if(.., |(own, _)| *own <= round).collect();
+        let heard: Vec<_> = state.hearers.extract_if(.., |(own, _)| *own <= round).map(|(_, hear)| hear).collect();
+        state.told = heard.len();
         drop(state);
         self.ended[(round % 2) as usize].notify_all();
         if round - before > 1 {
             self.ended[((round + 1) % 2) as usize].notify_all();
         }
-        heard.into_iter().for_each(|(_, hear)| hear(Ok(())));
+        Heard(heard)
     }
 
     /// A round's commit was not written.
@@ -101,6 +129,29 @@ impl Rounds {
         hearers.into_iter().for_each(|(_, hear)| hear(Err(error.clone())));
     }
 
+    /// Waits until half of those have come who come again and again, so that one flush serves them while the others are told of theirs.
+    /// A commit that comes ends it: what waits is taken by that.
+    pub fn gather(&self, patience: Duration) {
+        let mut state = self.state.lock();
+        let half = (state.told + state.hearers.len()).div_ceil(2);
+        if half < GATHERED_MIN || half <= state.hearers.len() || !state.is_free() {
+            return;
+        }
+        state.awaited = half;
+        let until = Instant::now() + patience;
+        while state.awaited > 0 {
+            if self.gathered.wait_until(&mut state, until).timed_out() {
+                state.awaited = 0;
+            }
+        }
+    }
+
+    fn end_gathering(&self, state: &mut State) {
+        if std::mem::take(&mut state.awaited) > 0 {
+            self.gathered.notify_one();
+        }
+    }
+
     /// Whether somebody waits for a round that nobody has asked for yet, while none is under way. Whoever is told so asks.
     pub fn claims(&self) -> bool {
         let mut state = self.state.lock();
@@ -123,6 +174,10 @@ impl Rounds {
         }
         state.wanted = state.wanted.max(own);
         state.hearers.push((own, Box::new(hear)));
+        if state.hearers.len() == state.awaited {
+            self.end_gathering(&mut state);
+            return;
+        }
         if own > state.taken && state.is_free() {
             state.asked = true;
             drop(state);
@@ -155,7 +210,7 @@ impl Rounds {
 impl State {
     /// Nobody is at it, nor about to be.
     fn is_free(&self) -> bool {
-        !self.asked && self.under_way == 0
+        !self.asked && self.under_way == 0 && self.awaited == 0
     }
 }
 
@@ -164,7 +219,6 @@ mod tests {
     use super::*;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
-    use std::time::Duration;
 
     fn full() -> SqlError {
         SqlError::new("53100", "the disk is full")
@@ -196,7 +250,7 @@ mod tests {
                             };
                             std::thread::sleep(Duration::from_micros(300));
                             written.fetch_max(all, Ordering::SeqCst);
-                            rounds.durable(round, 1);
+                            rounds.durable(round, 1).tell();
                         };
                         let ask = || {
                             commit();
@@ -227,7 +281,7 @@ mod tests {
         assert!(!rounds.claims(), "nobody waits any more");
         let written = || {
             let round = rounds.take();
-            rounds.durable(round, 1);
+            rounds.durable(round, 1).tell();
         };
         assert_eq!(rounds.wait(2, written), Ok(()), "it asks again, and hears of no refusal of before");
         assert_eq!(rounds.wait(2, || panic!("it stands")), Ok(()));
@@ -248,7 +302,7 @@ mod tests {
         assert_eq!(rounds.take(), 1);
         rounds.follow(2, || panic!("one is under way"), hear("next"));
         assert!(heard.lock().is_empty());
-        rounds.durable(1, 1);
+        rounds.durable(1, 1).tell();
         assert_eq!(*heard.lock(), [("first", true), ("with it", true)]);
         rounds.follow(1, || panic!("it stands"), hear("late"));
         assert!(rounds.claims(), "who follows the next has nobody who asks");
@@ -271,11 +325,11 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(!rounds.claims(), "not before the one under way is through");
-        rounds.durable(1, 1);
+        rounds.durable(1, 1).tell();
         assert!(rounds.claims());
         assert!(!rounds.claims(), "once");
         let round = rounds.take();
-        rounds.durable(round, 1);
+        rounds.durable(round, 1).tell();
         assert_eq!(waits.join().expect("no panic"), Ok(()));
     }
 }

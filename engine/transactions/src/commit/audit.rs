@@ -13,14 +13,18 @@ use state::published::Published;
 use state::shape::Schema;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use storage::audit::{AuditActor, AuditEntry, AuditOperation, AuditScope, LogReference, SUBJECTS_LISTED_MAX};
 use storage::{Batch, Store};
+
+/// For so long the next round waits for more, which costs a reader less than a flush of its own.
+const GATHERING_PATIENCE: Duration = Duration::from_micros(200);
 
 /// What the flush stage's thread does when it is through: it asks for the round that somebody waits for.
 pub(super) fn next_round(commit: &Arc<Stage<Committer>>, audit: &Arc<AuditQueue>) -> impl Fn() + use<> {
     let (commit, audit) = (commit.clone(), audit.clone());
     move || {
+        audit.rounds.gather(GATHERING_PATIENCE);
         if audit.rounds.claims() {
             commit.put(Request::Record);
             // By this thread, which flushes it next: no other has to wake up.

@@ -12,6 +12,7 @@
 pub(super) mod view_messages;
 
 use crate::commit::stage::Worker;
+use crate::commit::teller::Teller;
 use crate::commit::{Committed, Flushes, Hear, Outcome, Reply};
 use crate::receipt::{Erased, Erasure};
 use repr::MicroDbId;
@@ -90,6 +91,7 @@ pub(super) struct Flusher {
     pub(super) forgotten_at: Arc<AtomicU64>,
     pub(super) statistics: Arc<Statistics>,
     pub(super) audit: Arc<AuditQueue>,
+    pub(super) teller: Teller,
 }
 
 impl Worker for Flusher {
@@ -133,7 +135,9 @@ impl Flusher {
     /// Whoever waits only for its entry in the audit log waits for nothing that comes after the flush.
     fn tell_readers(&self, groups: &[WrittenGroup]) {
         let rounds = || groups.iter().filter_map(|group| group.round);
-        rounds().max().into_iter().for_each(|last| self.audit.rounds.durable(last, rounds().count()));
+        if let Some(last) = rounds().max() {
+            self.teller.tell(self.audit.rounds.durable(last, rounds().count()));
+        }
     }
 
     fn flush(&mut self, mut groups: Vec<WrittenGroup>) {

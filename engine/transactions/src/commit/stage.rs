@@ -11,6 +11,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use repr::poll;
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
+use std::thread::{self, JoinHandle};
 
 /// What a stage does.
 pub(super) trait Worker {
@@ -97,6 +98,14 @@ impl<W: Worker> Stage<W> {
         let _alone = poll::alone();
         or_abort(|| worker.work(some));
     }
+}
+
+/// A thread of the pipeline.
+pub(super) fn spawn(name: &str, body: Box<dyn FnOnce() + Send>) -> JoinHandle<()> {
+    thread::Builder::new()
+        .name(name.into())
+        .spawn(move || or_abort(body))
+        .expect("the process can start its pipeline threads")
 }
 
 /// Half a commit cannot be taken back: recovery is the tested way out of a bug here.
