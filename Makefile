@@ -104,9 +104,9 @@ deny: install-build
 sbom: install-build
 	@.ci/sbom --out "$(CARGO_TARGET_DIR)/sbom.json"
 
-# Every test: Rust's, then the shape of the code, then each Python check of each room against the release server (a file without a
-# main is a library of theirs), then the demo, which checks what it claims. A failed check does not hide the next, and what hangs has
-# failed. Where there is no clippy and rustup brings none, it is left out by name.
+# Every test: Rust's, then the shape of the code, then each Python check of each room against the release server, some at once, then
+# the demo, which checks what it claims. A failed check does not hide the next, and what hangs has failed. Where there is no clippy
+# and rustup brings none, it is left out by name.
 test: install-notebooks
 	cargo build --release --workspace
 	cargo test --release --workspace --no-run
@@ -114,11 +114,7 @@ test: install-notebooks
 	@failed=(); echo "check make lint"; \
 	if missing=$$($(LINTERS)); then $(MAKE) --no-print-directory lint || failed+=("make lint"); else echo "left out: $$missing"; fi; \
 	echo "check make docs"; $(MAKE) --no-print-directory docs || failed+=("make docs"); \
-	for check in */tests/checks/*.py; do \
-		grep -q 'run_check\|__main__' "$$check" || continue; \
-		echo "check $$check"; \
-		timeout 15m "$(VENV)/bin/python" "$$check" || failed+=("$$check"); \
-	done; \
+	.ci/checks "$(VENV)/bin/python" || failed+=("checks"); \
 	echo "check make demo"; "$(CARGO_TARGET_DIR)/release/demo" || failed+=("make demo"); \
 	[ "$${#failed[@]}" = 0 ] || { echo "failed: $${failed[*]}"; exit 1; }
 	@echo "every test passed"

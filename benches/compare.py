@@ -1,11 +1,12 @@
 """Two builds of Dogwood in turn: what a change costs a statement.
 
-    compare.py OLD NEW [--rounds N] [--only NAME,NAME] [--json FILE]
+    compare.py OLD NEW [--rounds N] [--only NAME,NAME] [--audit MODE] [--json FILE]
 
 OLD and NEW are binaries. Both serve one data set of their own; each kind of statement runs on one and then the other, round by
 round, the first one changing. Of each is given, a statement, the lower quartile of the processor time of the server's threads and
 of the time that the client waits, in microseconds, and NEW's ratio to OLD's. Only ratios mean something, and on a shared machine
-those under a tenth do not either: for these count instructions (benches/results/method.md). The first round warms up.
+those under a tenth do not either: for these count instructions (benches/results/method.md). The first round warms up. With --audit
+the sessions of NEW have that mode, so that it can be compared with a build that had no log of statements.
 """
 import argparse
 import os
@@ -30,10 +31,13 @@ KEPT = range(PEOPLE // 2, PEOPLE)
 class Side:
     """One server and a connection to it."""
 
-    def __init__(self, server):
+    def __init__(self, server, audit=None):
         import psycopg
 
         self.server = server
+        if audit:
+            with psycopg.connect(server.dsn, autocommit=True) as first:
+                first.execute(f"ALTER DATABASE {first.info.dbname} SET dogwood.audit = {audit}")
         self.connection = psycopg.connect(server.dsn, autocommit=True)
         self.next_row, self.next_person = ROWS, 0
         for statement in SCHEMA:
@@ -196,6 +200,7 @@ def main():
     parser.add_argument("new")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--only", default="")
+    parser.add_argument("--audit", choices=("off", "batched", "strict"))
     parser.add_argument("--json")
     options = parser.parse_args()
     wanted = [name for name in WORK if not options.only or any(part in name for part in options.only.split(","))]
@@ -204,7 +209,7 @@ def main():
         os.environ["DOGWOOD"] = binary
         servers.append(Dogwood())
     with servers[0] as old, servers[1] as new:
-        sides = {"old": Side(old), "new": Side(new)}
+        sides = {"old": Side(old), "new": Side(new, options.audit)}
         found = {}
         for round_number in range(options.rounds + 1):
             for name in wanted:
