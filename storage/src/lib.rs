@@ -24,6 +24,7 @@ mod hash_memory;
 mod index;
 mod index_build;
 mod ingest;
+mod key_filter;
 mod keyring;
 mod keyspace;
 mod location_cache;

@@ -26,6 +26,7 @@ use crate::config::Cipher;
 use crate::crypto::seal::{self, Header, SealKind, SealPlace};
 use crate::crypto::sodium::{self, KEY_BYTES, SecretMemory};
 use crate::error::{Sealed, StorageError, StoredEntry};
+use crate::key_filter::KeyFilter;
 use crate::keyspace;
 use crate::microdb;
 use crate::rocks;
@@ -78,15 +79,45 @@ struct Noted {
     covers: AtomicBool,
     /// Some have changed again.
     rewrites: AtomicBool,
-    /// The greatest key: rows mostly come in the order of their keys, and none is looked for behind it.
-    greatest: Mutex<Option<RowKey>>,
+    keys: Mutex<KeysNoted>,
+}
+
+/// What is known of the keys of all rows.
+#[derive(Default)]
+struct KeysNoted {
+    /// The greatest: rows mostly come in the order of their keys, and none is looked for behind it.
+    greatest: Option<RowKey>,
+    /// Those that did not come in order: each new row is looked for among them.
+    filter: KeyFilter,
 }
 
 impl Noted {
-    fn add(&self, rows: usize, greatest: Option<RowKey>) {
+    /// Rows that came in order.
+    fn add_in_order(&self, rows: usize, greatest: Option<RowKey>) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
-        let mut before = self.greatest.lock();
-        *before = before.take().max(greatest);
+        let mut keys = self.keys.lock();
+        keys.greatest = keys.greatest.take().max(greatest);
+    }
+
+    /// A row that is about to be written.
+    fn add_key(&self, key: &RowKey) {
+        let mut keys = self.keys.lock();
+        if keys.greatest.as_ref().is_none_or(|greatest| greatest < key) {
+            keys.greatest = Some(key.clone());
+        }
+        let hash = keys.filter.hash(key.bytes());
+        keys.filter.add(hash);
+    }
+
+    /// Whether a key is behind all.
+    fn is_behind_all(&self, key: &RowKey) -> bool {
+        self.keys.lock().greatest.as_ref().is_none_or(|greatest| greatest < key)
+    }
+
+    /// Whether a row of this key may be among those that did not come in order.
+    fn may_be_out_of_order(&self, key: &RowKey) -> bool {
+        let keys = self.keys.lock();
+        keys.filter.may_have(keys.filter.hash(key.bytes()))
     }
 }
 
@@ -126,7 +157,6 @@ struct Wrote {
     rows: usize,
     covers: bool,
     rewrites: bool,
-    greatest: Option<RowKey>,
 }
 
 impl Store {
@@ -178,7 +208,7 @@ impl SpilledRows {
         let (count, greatest) = (rows.len(), rows.last().map(|(key, _)| key.clone()));
         let left = run.push(rows)?;
         if left.is_none() {
-            self.noted.add(count, greatest);
+            self.noted.add_in_order(count, greatest);
         }
         Ok(left)
     }
@@ -191,8 +221,7 @@ impl SpilledRows {
     /// Whether it surely has nothing between two keys.
     pub fn is_apart_from(&self, (first, last): &(RowKey, RowKey)) -> bool {
         let all_in_order = || self.run.as_ref().filter(|run| run.len() == self.len()).and_then(Run::reach);
-        self.noted.greatest.lock().as_ref().is_none_or(|greatest| greatest < first)
-            || all_in_order().is_some_and(|(its_first, _)| *last < its_first)
+        self.noted.is_behind_all(first) || all_in_order().is_some_and(|(its_first, _)| *last < its_first)
     }
 
     /// Rows and entries to be written together.
@@ -217,22 +246,21 @@ impl SpilledRows {
 
     /// Writes them, if there is room on the disk.
     pub fn write(&self, store: &Store, batch: SpillBatch<'_>) -> Result<(), StorageError> {
-        let SpillBatch { part, writes, wrote: Wrote { rows, covers, rewrites, greatest }, .. } = batch;
+        let SpillBatch { part, writes, wrote: Wrote { rows, covers, rewrites }, .. } = batch;
         store.check_room_for(writes.size_in_bytes() as u64)?;
         self.noted.covers.fetch_or(covers, Ordering::Relaxed);
         self.noted.rewrites.fetch_or(rewrites, Ordering::Relaxed);
-        self.noted.add(0, greatest);
         part.scratch.write(writes)?;
-        self.noted.add(rows, None);
+        self.noted.rows.fetch_add(rows, Ordering::Relaxed);
         Ok(())
     }
 
     /// What is there of a row.
     pub fn get(&self, key: &RowKey) -> Result<Option<SpilledRow>, StorageError> {
-        if self.is_behind_all(key) {
+        if self.noted.is_behind_all(key) {
             return Ok(None);
         }
-        if let Some(part) = self.part.get() {
+        if let Some(part) = self.part_with(key) {
             let sealed = part.db().get_pinned(part.row_place(key)).map_err(rocks::failed("read a spilled row"))?;
             if let Some(sealed) = sealed {
                 return self.open(key.bytes(), &sealed).map(Some);
@@ -244,10 +272,10 @@ impl SpilledRows {
 
     /// Whether a row is there.
     pub fn contains(&self, key: &RowKey) -> Result<bool, StorageError> {
-        if self.is_behind_all(key) {
+        if self.noted.is_behind_all(key) {
             return Ok(false);
         }
-        if let Some(part) = self.part.get() {
+        if let Some(part) = self.part_with(key) {
             let found = part.db().get_pinned(part.row_place(key)).map_err(rocks::failed("look for a spilled row"))?;
             if found.is_some() {
                 return Ok(true);
@@ -256,8 +284,9 @@ impl SpilledRows {
         self.run.as_ref().map_or(Ok(false), |run| run.contains(key))
     }
 
-    fn is_behind_all(&self, key: &RowKey) -> bool {
-        self.noted.greatest.lock().as_ref().is_none_or(|greatest| greatest < key)
+    /// The part, if this row may stand there.
+    fn part_with(&self, key: &RowKey) -> Option<&SharedPart> {
+        self.part.get().filter(|_| self.noted.may_be_out_of_order(key))
     }
 
     /// Rows whose keys are within bounds, in their order.
@@ -288,7 +317,7 @@ impl SpilledRows {
 
     /// The µDB of the person whose row it is.
     pub fn subject(&self, key: &RowKey) -> Result<Option<MicroDbId>, StorageError> {
-        let Some(part) = self.part.get() else { return Ok(None) };
+        let Some(part) = self.part_with(key) else { return Ok(None) };
         let place = [part.prefix(PEOPLE).as_slice(), key.bytes()].concat();
         let found = part.db().get_pinned(place).map_err(rocks::failed("look for a spilled person"))?;
         found.map(|microdb| Self::microdb(&microdb)).transpose()
@@ -442,10 +471,8 @@ impl SpillBatch<'_> {
 
     fn put_change(&mut self, key: &RowKey, before: Option<&Row>, after: Option<&Row>) {
         self.wrote.covers |= before.is_some();
-        if self.wrote.greatest.as_ref().is_none_or(|greatest| greatest < key) {
-            self.wrote.greatest = Some(key.clone());
-        }
         let spilled = self.spilled;
+        spilled.noted.add_key(key);
         let seals = &spilled.seals;
         let header = Header { kind: SealKind::Impersonal, cipher: seals.cipher, schema_version: 0 };
         self.plain.clear();
@@ -461,6 +488,7 @@ impl SpillBatch<'_> {
 
     /// Whose row it is, of a person's.
     pub fn put_subject(&mut self, key: &RowKey, microdb: MicroDbId) {
+        self.spilled.noted.add_key(key);
         let place = [self.part.prefix(PEOPLE).as_slice(), key.bytes()].concat();
         self.writes.put(place, microdb::stored(microdb));
     }

@@ -314,6 +314,33 @@ mod tests {
     }
 
     #[test]
+    fn the_next_round_waits_for_half_of_those_who_come_again_or_for_a_commit() {
+        let rounds = Arc::new(Rounds::default());
+        let gathering = || {
+            let round = rounds.take();
+            (0..6).for_each(|_| rounds.follow(round, || panic!("it is taken"), |_| ()));
+            rounds.durable(round, 1).tell();
+            let gathers = rounds.clone();
+            let thread = std::thread::spawn(move || gathers.gather(Duration::from_secs(600)));
+            while rounds.state.lock().awaited == 0 {
+                std::thread::yield_now();
+            }
+            thread
+        };
+        let thread = gathering();
+        assert!(!rounds.claims(), "whoever gathers asks");
+        (0..3).for_each(|_| rounds.follow(2, || panic!("whoever gathers asks"), |_| ()));
+        thread.join().expect("half have come");
+        assert!(rounds.claims());
+        let thread = gathering();
+        assert_eq!(rounds.take(), 3, "a commit takes what waits");
+        thread.join().expect("there is nothing to gather for");
+        rounds.gather(Duration::from_secs(600));
+        rounds.durable(3, 1).tell();
+        rounds.gather(Duration::from_secs(600));
+    }
+
+    #[test]
     fn who_comes_while_one_is_under_way_leaves_the_next_to_the_flush() {
         let rounds = Arc::new(Rounds::default());
         assert_eq!(rounds.take(), 1);
