@@ -128,7 +128,7 @@ impl Session {
         let committed = self.database.latest_snapshot().subject(subject.shape.id(), &subject.row_key)?;
         let is_at_once = is_alone && self.audit.statement.is_strict()
             || committed != Some(subject.microdb)
-            || book::is_open(snapshot, &person, kinds)?;
+            || book::is_open(snapshot, &self.database.audit.settled, &person, kinds)?;
         if self.keeps_book() && is_at_once {
             return self.answer_requests(snapshot, subject, kinds);
         }

@@ -11,6 +11,7 @@ mod rounds;
 pub use rounds::{Heard, Rounds};
 
 use crate::SqlError;
+use crate::settled_people::SettledPeople;
 use crate::unwritten_requests::UnwrittenRequests;
 use parking_lot::Mutex;
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
@@ -57,6 +58,8 @@ pub struct AuditQueue {
     pub rounds: Rounds,
     /// Requests that were answered and stand in their book soon.
     pub requests: UnwrittenRequests,
+    /// Who waits for nothing that stands there.
+    pub settled: SettledPeople,
 }
 
 #[derive(Default)]
@@ -108,6 +111,7 @@ impl AuditQueue {
             statements: Mutex::default(),
             rounds: Rounds::default(),
             requests: UnwrittenRequests::default(),
+            settled: SettledPeople::default(),
         }
     }
 

@@ -42,6 +42,7 @@ pub mod read_memo;
 pub mod reader;
 pub mod sequence;
 pub mod settings;
+pub mod settled_people;
 pub mod shape;
 pub mod snapshot_holders;
 pub mod statistics;

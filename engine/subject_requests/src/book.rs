@@ -3,13 +3,14 @@
 //! A request that is answered at once is entered and answered by the same statement. One that came by letter is entered by GDPR
 //! REQUEST, is due a month later, and is answered by what answers it, or by GDPR ANSWER.
 
-use planner::catalog::own_tables::REQUESTS_MADE;
+use planner::catalog::own_tables::{REQUEST_ANSWERED_AT as ANSWERED_AT, REQUESTS_MADE};
 use planner::parse::request::RequestKind;
-use repr::{Datum, Interval, Row, RowKey};
+use repr::{Datum, Interval, RowKey};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::LockMode;
 use state::reader::Reader;
+use state::settled_people::SettledPeople;
 use state::shape::TableShape;
 use state::unwritten_requests::UnwrittenRequest;
 use std::sync::Arc;
@@ -19,7 +20,6 @@ const KIND: usize = 1;
 const RECEIVED_AT: usize = 4;
 const DUE_AT: usize = 5;
 const EXTENDED_FOR: usize = 6;
-const ANSWERED_AT: usize = 7;
 const ANSWERED_BY: usize = 8;
 const ANSWER: usize = 9;
 
@@ -61,18 +61,36 @@ pub fn enter(
     Ok((id, due))
 }
 
-/// Whether a person has asked for one of these kinds and waits for it.
-pub fn is_open(snapshot: &LayeredSnapshot, subject: &str, kinds: &[RequestKind]) -> Result<bool, SqlError> {
-    Ok(!open_requests(snapshot, subject, kinds)?.is_empty())
+/// Whether a person has asked for one of these kinds and waits for it. Who waits for nothing is noted, so that the next one need not look.
+pub fn is_open(
+    snapshot: &LayeredSnapshot,
+    settled: &SettledPeople,
+    subject: &str,
+    kinds: &[RequestKind],
+) -> Result<bool, SqlError> {
+    // A transaction may have entered some itself.
+    let is_committed = !snapshot.changes(REQUESTS_MADE);
+    if is_committed && settled.is_settled(subject) {
+        return Ok(false);
+    }
+    let open = open_requests(snapshot, subject)?;
+    if is_committed && open.is_empty() {
+        settled.note(subject, snapshot.time());
+    }
+    Ok(!of_kinds(open, kinds).is_empty())
 }
 
-/// What a person has asked for of these kinds and waits for.
-fn open_requests(snapshot: &LayeredSnapshot, subject: &str, kinds: &[RequestKind]) -> Result<Vec<RowKey>, SqlError> {
+/// What a person has asked for and waits for: of which kind each.
+fn open_requests(snapshot: &LayeredSnapshot, subject: &str) -> Result<Vec<(RowKey, Datum)>, SqlError> {
     let shape = snapshot.shape(REQUESTS_MADE)?;
+    let mut found = snapshot.index(shape.table(), &shape.table().indexes[1], &[Datum::text(subject)])?;
+    found.retain(|(_, row)| shape.datum(row, ANSWERED_AT) == Datum::Null);
+    Ok(found.into_iter().map(|(key, row)| (key, shape.datum(&row, KIND))).collect())
+}
+
+fn of_kinds(open: Vec<(RowKey, Datum)>, kinds: &[RequestKind]) -> Vec<RowKey> {
     let names: Vec<Datum> = kinds.iter().map(|kind| Datum::text(kind.name())).collect();
-    let found = snapshot.index(shape.table(), &shape.table().indexes[1], &[Datum::text(subject)])?;
-    let is_open = |row: &Row| shape.datum(row, ANSWERED_AT) == Datum::Null && names.contains(&shape.datum(row, KIND));
-    Ok(found.into_iter().filter(|(_, row)| is_open(row)).map(|(key, _)| key).collect())
+    open.into_iter().filter(|(_, kind)| names.contains(kind)).map(|(key, _)| key).collect()
 }
 
 /// Enters what was answered some moments ago.
@@ -91,7 +109,7 @@ pub fn answer_all(
     kinds: &[RequestKind],
     answered: Answered<'_>,
 ) -> Result<(), SqlError> {
-    let open = open_requests(&writer.transaction.latest_snapshot(), asking.subject, kinds)?;
+    let open = of_kinds(open_requests(&writer.transaction.latest_snapshot(), asking.subject)?, kinds);
     if open.is_empty()
         && let Some(kind) = kinds.first()
     {

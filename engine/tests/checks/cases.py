@@ -111,7 +111,40 @@ class Cases(Check):
             self.tally.equal(rows(one, f"SELECT answered_at FROM dogwood.requests WHERE id = {number}"), [(None,)], "what is undone answers no letter")
             one.execute("GDPR GET users 1")
             self.tally.equal(rows(one, f"SELECT answer FROM dogwood.requests WHERE id = {number}"), [("done",)], "and the next one does")
+            self.who_waits_for_nothing(one, ask)
             one.execute("DELETE FROM users")
+
+    def who_waits_for_nothing(self, one, ask):
+        """That a person waits for nothing is known from one GET to the next: a letter that comes between is answered all the same."""
+        answered = lambda number: rows(one, f"SELECT answered_at IS NOT NULL FROM dogwood.requests WHERE id = {number}")[0][0]
+        with self.server.connect() as other:
+            other.execute("INSERT INTO users VALUES (4, 'n4')")
+            for who in (one, other):
+                who.execute("GDPR GET users 1"), who.execute("GDPR GET users 4")
+                number = ask("access", 4)[0]
+                who.execute("GDPR GET users 1")
+                self.tally.that(not answered(number), "of somebody else")
+                who.execute("GDPR GET users 4")
+                self.tally.that(answered(number), "a letter that came after a GET")
+            number = ask("rectification", 4)[0]
+            for _ in range(2):
+                other.execute("GDPR GET users 4")
+                self.tally.that(not answered(number), "GET does not answer what asks for something else")
+            letter = ask("access", 4)[0]
+            other.execute("GDPR GET users 4")
+            self.tally.equal((answered(letter), answered(number)), (True, False), "beside it a letter is answered")
+            one.execute(f"GDPR ANSWER {number}")
+            with one.transaction(force_rollback=True):
+                one.execute("GDPR GET users 4")
+                number = ask("access", 4)[0]
+                one.execute("GDPR GET users 4")
+                self.tally.that(answered(number), "within a transaction, its own letter")
+            with one.transaction():
+                number = ask("access", 4)[0]
+                other.execute("GDPR GET users 4")
+            self.tally.that(not answered(number), "what nobody could see")
+            other.execute("GDPR GET users 4")
+            self.tally.that(answered(number), "and then could")
 
     def until(self, look, seconds=5):
         ends = time.monotonic() + seconds

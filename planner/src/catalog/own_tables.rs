@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// `dogwood.requests`
 pub const REQUESTS_MADE: RelationId = RelationId(15_100);
+/// Its column that is NULL while a request is open.
+pub const REQUEST_ANSWERED_AT: ColumnIndex = 7;
 /// `dogwood.retained`
 pub const RETAINED: RelationId = RelationId(15_101);
 /// `dogwood.retained_rows`

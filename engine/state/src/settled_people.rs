@@ -1,0 +1,54 @@
+//! People who wait for nothing that they have asked for: GDPR GET need not look through all their requests each time.
+//!
+//! ```text
+//! GET ─▶ looks through the person's requests ─ none is open ─▶ noted, as of the state it read
+//! a commit that leaves a request open ─▶ what was noted as of before it counts no more, whoever it is of
+//! ```
+//! The commit says so before anybody can read it. Most requests are answered as they are entered, and say nothing.
+
+use crate::overlay::Overlay;
+use parking_lot::Mutex;
+use planner::catalog::own_tables::{REQUEST_ANSWERED_AT, REQUESTS_MADE};
+use repr::{CommitTime, Datum};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Of more people it is looked up anew.
+const PEOPLE_MAX: usize = 10_000;
+
+/// See the module.
+#[derive(Default)]
+pub struct SettledPeople {
+    /// The last commit that has left a request open.
+    asked: AtomicU64,
+    /// As the audit log names them, and as of when.
+    people: Mutex<HashMap<String, CommitTime>>,
+}
+
+impl SettledPeople {
+    /// Whether a person is known to wait for nothing, in any state that can be read by now.
+    pub fn is_settled(&self, person: &str) -> bool {
+        let asked = self.asked.load(Ordering::Acquire);
+        self.people.lock().get(person).is_some_and(|time| time.0 >= asked)
+    }
+
+    /// In the state of that time a person waits for nothing.
+    pub fn note(&self, person: &str, time: CommitTime) {
+        let mut people = self.people.lock();
+        if people.len() >= PEOPLE_MAX {
+            people.clear();
+        }
+        people.insert(person.to_owned(), time);
+    }
+
+    /// A commit is about to be published.
+    pub fn follow(&self, layer: &Overlay, time: CommitTime) {
+        let Some(changes) = layer.table(REQUESTS_MADE) else { return };
+        let shape = layer.schema().shape(REQUESTS_MADE);
+        let is_open = |row| shape.is_none_or(|shape| shape.datum(row, REQUEST_ANSWERED_AT) == Datum::Null);
+        let all_seen = !changes.truncated && changes.spilled_rows() == 0;
+        if !all_seen || changes.rows.values().filter_map(|change| change.after.as_ref()).any(is_open) {
+            self.asked.fetch_max(time.0, Ordering::AcqRel);
+        }
+    }
+}
