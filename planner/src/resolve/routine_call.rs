@@ -210,18 +210,18 @@ impl<'a> Resolver<'a> {
             }
         }
         let all: Vec<&Typed> = given.positional.iter().chain(given.named.iter().map(|(_, value)| value)).collect();
-        let types_of = |places: &[Option<usize>]| -> Vec<ScalarType> {
-            places.iter().flatten().map(|place| all[*place].scalar().clone()).collect()
+        let types_of = |routine: &Routine, places: &[Option<usize>]| -> Vec<ScalarType> {
+            given_for(routine, places, &all).iter().map(|value| value.scalar().clone()).collect()
         };
         let listed: Vec<(&RoutineShape, Vec<ScalarType>)> =
-            shapes.iter().map(|(_, shape, places)| (shape, types_of(places))).collect();
+            shapes.iter().map(|(routine, shape, places)| (shape, types_of(routine, places))).collect();
         let found = registry::choose_routine(&listed, given.variadic);
         let found = match found {
             Ok(found) => found,
             Err(is_ambiguous) => return Err(self.no_routine(called, &given, is_ambiguous)),
         };
         let (routine, _, places) = &shapes[found.index];
-        let wanted: Vec<Typed> = places.iter().flatten().map(|place| all[*place].clone()).collect();
+        let wanted = given_for(routine, places, &all);
         let cast = self.convert_args(wanted, &found.arg_casts, &found.conversions)?;
         let mut cast = cast.into_iter().zip(&found.arg_casts);
         let mut values: Vec<Option<Typed>> = Vec::with_capacity(places.len());
@@ -602,6 +602,20 @@ impl<'a> Resolver<'a> {
         PlanError::new("42883", format!("procedure {call} does not exist"))
             .hint("No procedure matches the given name and argument types. You might need to add explicit type casts.")
     }
+}
+
+/// What is given for the places of a routine. Drivers send parameters of no value for what comes out of CALL: they are of any type.
+fn given_for(routine: &Routine, places: &[Option<usize>], all: &[&Typed]) -> Vec<Typed> {
+    let comes_out = |number: usize| {
+        let is_call = places.len() > routine.inputs().count();
+        is_call && routine.parameters.get(number).is_some_and(|parameter| parameter.mode == ParameterMode::Out)
+    };
+    let value = |(number, place): (usize, &Option<usize>)| {
+        let value = all[(*place)?];
+        let is_nothing = matches!(value.expr, HirExpr::Param(_, ScalarType::Void)) && comes_out(number);
+        Some(if is_nothing { Typed::literal(Datum::Null, ScalarType::Unknown) } else { value.clone() })
+    };
+    places.iter().enumerate().filter_map(value).collect()
 }
 
 /// How many functions are called in a query.
