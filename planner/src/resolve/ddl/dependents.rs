@@ -255,12 +255,16 @@ impl DefinitionChange<'_> {
         format!("{} {}", routine.noun(), routine.called(&self.scope().spelled_routine(routine), self.scope()))
     }
 
-    /// The texts of this catalog that call a routine, by its name: each function of that name counts, whatever its arguments.
+    /// The texts of its database that call a routine, by its name: each function of that name counts, whatever its arguments.
     pub(super) fn uses_of_routine(&self, routine: &Routine) -> Vec<KeptUse> {
         // Bodies are texts that name others.
         let mut names = BTreeSet::from([routine.name.clone()]);
+        let home = self.catalog.database_of(routine.namespace);
+        let is_here = |namespace: NamespaceId| self.catalog.database_of(namespace) == home;
         loop {
-            let calls = |found: &&Arc<Routine>| !names.contains(&found.name) && calls_any(&found.body.text, &names);
+            let calls = |found: &&Arc<Routine>| {
+                is_here(found.namespace) && !names.contains(&found.name) && calls_any(&found.body.text, &names)
+            };
             let more: Vec<String> =
                 self.catalog.routines.values().filter(calls).map(|found| found.name.clone()).collect();
             if more.is_empty() {
@@ -269,7 +273,7 @@ impl DefinitionChange<'_> {
             names.extend(more);
         }
         let mut uses = Vec::new();
-        for table in self.catalog.relations.values() {
+        for table in self.catalog.relations.values().filter(|table| is_here(table.namespace)) {
             let shown = format!("{} {}", table.kind(), self.shown(table));
             let mut used = |line: String, view: Option<RelationId>, is_stored: bool| {
                 uses.push(KeptUse { line, view, is_stored });
@@ -306,7 +310,7 @@ impl DefinitionChange<'_> {
                 }
             }
         }
-        for found in self.catalog.types.values() {
+        for found in self.catalog.types.values().filter(|found| is_here(found.namespace)) {
             let Some(domain) = found.domain() else { continue };
             let checks = domain.checks.iter().map(|check| &check.expression);
             if checks.chain(&domain.default).any(|text| calls_any(text, &names)) {
