@@ -26,6 +26,7 @@ pub mod row_type;
 mod search_path;
 mod start_settings;
 mod temporary;
+mod trigger;
 
 pub use actor::Actor;
 pub(crate) use array_names::ArrayNames;
@@ -47,6 +48,7 @@ pub use routine::{Language, Parameter, ParameterMode, ResultKind, Routine, Routi
 pub use search_path::{Class, Qualifier, Scope, SearchPath};
 pub use start_settings::{StartScope, StartSettings};
 pub use temporary::TemporaryObjects;
+pub use trigger::Trigger;
 
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
@@ -147,6 +149,9 @@ pub struct Table {
     pub data_subject: bool,
     /// ON GET and ON DEL rules about this table's rows.
     pub rules: Vec<Rule>,
+    /// What is called for each row that is inserted, in the order of names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<Trigger>,
     /// COMMENT ON TABLE.
     pub comment: Option<String>,
     /// Grows with each change of the row format; part of each sealed row's additional data.
@@ -590,6 +595,7 @@ impl Table {
             schema_version: 1,
             holds: Vec::new(),
             retention: None,
+            triggers: Vec::new(),
             pending: None,
             view: None,
             max_lag_ms: 0,

@@ -60,6 +60,7 @@ mod table_change;
 mod table_command;
 pub(crate) mod table_sample;
 pub mod template;
+mod trigger;
 pub mod type_definition;
 mod unicode_names;
 pub mod utility;

@@ -16,6 +16,7 @@ mod pg_stat;
 pub(crate) mod routine_text;
 mod rows;
 pub(crate) mod schemas;
+pub(crate) mod trigger_text;
 pub(crate) mod view_text;
 
 pub use rows::rows;

@@ -11,6 +11,7 @@ use state::SqlError;
 use state::overlay::UndoPosition;
 use state::progress::{LongCommand, ProgressSlot, ShownProgress};
 use std::sync::Arc;
+use transactions::writer::triggered::InsertedRows;
 
 /// How COPY's rows are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,6 +206,8 @@ pub struct CopyIn {
     /// In what those are evaluated and written.
     pub(super) context: Option<EvalContext>,
     pub(super) copied: usize,
+    /// Those written that triggers are called for, in the end.
+    pub(super) inserted: InsertedRows,
     /// Where its transaction stood.
     pub(super) since: UndoPosition,
     /// What others see of it.
@@ -223,7 +226,8 @@ impl CopyIn {
         format.forced.not_null = positions(&options.force_not_null, &plan.columns, "FORCE_NOT_NULL")?;
         format.forced.null = positions(&options.force_null, &plan.columns, "FORCE_NULL")?;
         let under_way = ShownProgress::begin(slot, LongCommand::CopyIn, plan.insert.table, 0);
-        Ok(CopyIn { plan, format, rows: Vec::new(), context: None, copied: 0, since, under_way })
+        let inserted = InsertedRows::default();
+        Ok(CopyIn { plan, format, rows: Vec::new(), inserted, context: None, copied: 0, since, under_way })
     }
 
     /// So many bytes have come from the client.

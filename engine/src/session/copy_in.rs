@@ -59,6 +59,11 @@ impl Session {
     /// All rows are in: writes what is left and gives the tag ("COPY 100").
     pub fn finish_copy(&mut self, copy: &mut CopyIn) -> Result<String, SqlError> {
         self.write_so_far(copy)?;
+        let inserted = std::mem::take(&mut copy.inserted);
+        if !inserted.is_empty() {
+            let _overseen = self.oversee();
+            poll::unwinds_to(|| self.call_triggers(inserted))?;
+        }
         self.audit_copied(copy.plan.insert.table, copy.copied as u64)?;
         Ok(format!("COPY {}", copy.copied))
     }
@@ -72,6 +77,8 @@ impl Session {
         let written = dml::insert_rows(&mut writer, &copy.plan.insert, rows)?;
         writer.finish()?;
         writer.pass_inserted()?;
+        let inserted = writer.take_inserted();
+        copy.inserted.add(&self.database.store, inserted)?;
         copy.copied += written.rows;
         copy.under_way.progress().add(written.rows as u64, 0);
         Ok(())

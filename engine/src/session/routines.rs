@@ -21,6 +21,7 @@ mod raise;
 mod result;
 mod sql_body;
 mod steps;
+mod trigger;
 
 pub use compiled::KnownBodies;
 pub use lent::{Lending, Lent};

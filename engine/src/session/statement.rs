@@ -312,6 +312,7 @@ impl Session {
         let targets = [plan.table()];
         let what = Writes { locking: plan.source(), targets: &targets, parts: vec![plan] };
         let written = self.writing(&what, &params, |writer, evaluation| dml::execute(writer, plan, evaluation));
+        let written = written.and_then(|written| self.triggered(written));
         self.conclude(&written, mark);
         written
     }

@@ -54,6 +54,7 @@ impl Session {
             self.transaction().pending.moved.truncate(moved);
             self.patience().check()?;
         };
+        let written = written.and_then(|written| self.triggered(written));
         self.conclude(&written, mark);
         written
     }

@@ -41,7 +41,7 @@ class Databases(Check):
     def run(self):
         with self.server.connect(dbname="postgres") as one:
             self.made(one)
-        for case in (self.people, self.names, self.catalogs, self.views, self.channels, self.outlives, self.renamed,
+        for case in (self.people, self.names, self.catalogs, self.views, self.functions, self.channels, self.outlives, self.renamed,
                      self.starts, self.busy, self.dropped, self.beside, self.dumped, self.with_a_password):
             self.tally.case(case)
 
@@ -148,6 +148,36 @@ class Databases(Check):
             b.execute("ROLLBACK")
             equal(rows(a, "SELECT author, n FROM counted"), [(2, 1)], "the view of a")
             equal(rows(a, "SELECT title, name FROM titles"), [("a two", "a Ben")], "and its plain one")
+
+    def functions(self):
+        """A function of a database is called by what the catalog keeps there: it is written with its database, and read with it."""
+        equal = self.tally.equal
+        with self.server.connect(dbname="postgres") as one:
+            one.execute("CREATE DATABASE called")
+            one.execute("CREATE FUNCTION big(n INT) RETURNS BOOLEAN LANGUAGE sql IMMUTABLE AS 'SELECT n > 1000'")
+        with self.server.connect(dbname="called") as one:
+            one.execute("CREATE FUNCTION big(n INT) RETURNS BOOLEAN LANGUAGE sql IMMUTABLE AS 'SELECT n > 1'")
+            one.execute("CREATE FUNCTION larger() RETURNS INT LANGUAGE sql AS 'SELECT max(a) FROM t'")
+            one.execute("CREATE FUNCTION noted() RETURNS TRIGGER LANGUAGE plpgsql AS 'BEGIN INSERT INTO log VALUES (NEW.a); RETURN NULL; END'")
+            one.execute("CREATE TABLE log (a INT)")
+            one.execute("CREATE TABLE t (a INT CHECK (big(a)), b BOOLEAN DEFAULT public.big(4))")
+            one.execute("CREATE TRIGGER noted AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION noted()")
+            one.execute("CREATE UNIQUE INDEX ON t (a) WHERE public.big(a - 1)")
+            one.execute("CREATE VIEW v AS SELECT a, big(a - 1), larger() FROM t")
+            one.execute("CREATE MATERIALIZED VIEW m AS SELECT a FROM t WHERE called.public.big(a - 1)")
+            one.execute("CREATE POLICY p ON t USING (big(a))")
+            one.execute("INSERT INTO t (a) VALUES (2), (3)")
+            equal(state_of(one.execute, "INSERT INTO t VALUES (1)"), "23514", "CHECK")
+            equal(state_of(one.execute, "INSERT INTO t VALUES (3)"), "23505", "an index")
+            equal(rows(one, "SELECT * FROM t ORDER BY a"), [(2, True), (3, True)], "a default")
+            equal(rows(one, "SELECT * FROM v ORDER BY a"), [(2, False, 3), (3, True, 3)], "a view")
+            equal(rows(one, "SELECT * FROM m"), [(3,)], "a kept view")
+            equal(rows(one, "SELECT a FROM log ORDER BY a"), [(2,), (3,)], "a trigger")
+            equal(rows(one, "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'c'"), [("CHECK (big(a))",)], "shown without its database")
+            equal(state_of(one.execute, "DROP FUNCTION big(INT)"), "2BP01", "it is needed")
+        with self.server.connect(dbname="postgres") as one:
+            equal(state_of(one.execute, "DROP FUNCTION big(INT)"), "", "another database's is not")
+            one.execute("DROP DATABASE called")
 
     def channels(self):
         a, b = self.two()

@@ -9,6 +9,7 @@ mod merge;
 mod passing;
 pub mod returned;
 mod targets;
+pub mod triggered;
 pub mod unique;
 
 use crate::transaction::{Moved, Transaction};
@@ -26,6 +27,7 @@ use state::reader::Reader;
 use state::shape::TableShape;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use triggered::InsertedRows;
 use unique::UniqueCheck;
 
 /// Fewer rows are written faster by way of memory.
@@ -83,6 +85,8 @@ struct Checks {
     unreferenced: Bulk<Vec<KeyGone>>,
     /// The first key of MATCH FULL that mixes NULL with others.
     mixed: Option<SqlError>,
+    /// Rows that triggers are called for.
+    inserted: InsertedRows,
 }
 
 /// A row before and after.

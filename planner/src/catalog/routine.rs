@@ -2,7 +2,7 @@
 //!
 //! What a body says is text, read where it is called: names in it mean what they mean to whoever calls. It is schema, not data.
 
-use super::{Catalog, NamespaceId, Scope};
+use super::{Catalog, NamespaceId, Qualifier, Scope};
 use crate::scalar::Volatility;
 use repr::{ColumnType, Id, ScalarType};
 use serde::{Deserialize, Serialize};
@@ -296,13 +296,14 @@ impl Catalog {
 impl<'a> Scope<'a> {
     /// The functions and procedures that a name may mean, by the schema that is written or by the search path: of those of the
     /// same arguments the first.
-    pub fn routines(self, schema: Option<&str>, name: &str) -> Vec<&'a Arc<Routine>> {
+    pub fn routines<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Vec<&'a Arc<Routine>> {
         if self.catalog.routines.is_empty() {
             return Vec::new();
         }
         let catalog = self.catalog;
-        if let Some(schema) = schema {
-            let namespace = self.namespace(schema);
+        let before = before.into();
+        if before.is_written() {
+            let namespace = self.namespace_before(before);
             return namespace.into_iter().flat_map(|namespace| catalog.routines_in(namespace, name)).collect();
         }
         let mut found: Vec<&Arc<Routine>> = Vec::new();

@@ -211,6 +211,13 @@ impl<'n> Qualifier<'n> {
     }
 }
 
+impl Qualifier<'_> {
+    /// Whether there is anything.
+    pub(crate) fn is_written(self) -> bool {
+        self.schema.is_some()
+    }
+}
+
 /// A schema of one's own database.
 impl<'n> From<Option<&'n str>> for Qualifier<'n> {
     fn from(schema: Option<&'n str>) -> Self {
@@ -332,6 +339,11 @@ impl<'a> Scope<'a> {
     /// The schema of that name, created or the system's.
     pub fn namespace(self, name: &str) -> Option<NamespaceId> {
         self.namespace_in(None, name)
+    }
+
+    /// The schema that is written before a name; none where nothing is.
+    pub(crate) fn namespace_before(self, before: Qualifier<'_>) -> Option<NamespaceId> {
+        self.namespace_in(before.database, before.schema?)
     }
 
     /// The same; kept texts may name another database before it.

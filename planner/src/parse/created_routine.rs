@@ -155,8 +155,7 @@ impl Grammar<'_, '_> {
     /// One clause of CREATE or ALTER; what is refused of it by name.
     fn routine_option(&mut self, options: &mut RoutineOptions, creates: bool) -> Result<Refused, PlanError> {
         if creates && self.eat(&["LANGUAGE"]) {
-            let quoted = !matches!(self.parser.peek_token_ref().token, Token::Word(_));
-            options.language = Some(if quoted { self.string()? } else { self.any_word()? });
+            options.language = Some(self.language()?);
         } else if creates && self.eat(&["AS"]) {
             options.text = Some(self.string()?);
             if self.eat_token(&Token::Comma) {
@@ -297,6 +296,12 @@ impl Grammar<'_, '_> {
     }
 
     fn block_language(&mut self) -> Result<Option<String>, PlanError> {
-        if self.eat(&["LANGUAGE"]) { self.any_word().map(Some) } else { Ok(None) }
+        if self.eat(&["LANGUAGE"]) { self.language().map(Some) } else { Ok(None) }
+    }
+
+    /// A language's name, which may be written as a string.
+    fn language(&mut self) -> Result<String, PlanError> {
+        let quoted = !matches!(self.parser.peek_token_ref().token, Token::Word(_));
+        if quoted { self.string() } else { self.any_word() }
     }
 }

@@ -381,6 +381,13 @@ pub enum AlterTableAction {
     OwnerTo(RoleName),
     /// ENABLE ROW LEVEL SECURITY and its kind
     RowSecurity(RowSecurityChange),
+    /// ENABLE TRIGGER, DISABLE TRIGGER
+    EnableTriggers {
+        /// One of them; all, of ALL and USER.
+        name: Option<Identifier>,
+        /// Whether they are called.
+        enabled: bool,
+    },
     /// Understood and refused with 0A000.
     Refused(String),
     /// SET SCHEMA

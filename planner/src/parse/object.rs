@@ -53,8 +53,7 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow CREATE in PostgreSQL, and is refused by name.
-    const REFUSED_OF_CREATE: [&'static str; 19] = [
-        "TRIGGER",
+    const REFUSED_OF_CREATE: [&'static str; 18] = [
         "RULE",
         "AGGREGATE",
         "OPERATOR",
@@ -81,6 +80,9 @@ impl Grammar<'_, '_> {
         }
         if let Some(routine) = self.create_routine()? {
             return Ok(Some(routine));
+        }
+        if let Some(trigger) = self.create_trigger()? {
+            return Ok(Some(trigger));
         }
         let mut skip = 1;
         let mut temporary = false;

@@ -1,4 +1,4 @@
-//! Reads DROP of functions and triggers, and extensions: what applications drop or create whether or not it is there.
+//! Reads DROP of functions, and extensions: what applications drop or create whether or not it is there.
 
 use super::definition::CreateSchema;
 use super::definition::{RoutineKind, RoutineName};
@@ -12,12 +12,7 @@ impl Grammar<'_, '_> {
     /// Behind DROP: FUNCTION, PROCEDURE, ROUTINE, AGGREGATE, TRIGGER, EXTENSION.
     pub(super) fn drop_routine(&mut self) -> Result<Option<Statement>, PlanError> {
         if self.eat(&["TRIGGER"]) {
-            let if_exists = self.eat(&["IF", "EXISTS"]);
-            let name = self.identifier()?;
-            self.expect(&["ON"])?;
-            let table = self.object_name()?;
-            self.behavior();
-            return Ok(Some(Statement::DropTrigger { if_exists, name, table }));
+            return self.drop_trigger().map(Some);
         }
         if self.eat(&["EXTENSION"]) {
             let if_exists = self.eat(&["IF", "EXISTS"]);

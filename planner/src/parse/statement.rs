@@ -12,7 +12,7 @@ pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::request::{ExportFormat, Forget, Purge, RequestStatement, SubjectReference};
 use super::rights::RightsStatement;
 use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain, CreateRange};
-use super::type_definition::{AlterRoutine, Call, CreateRoutine, DoBlock, DropRoutines};
+use super::type_definition::{AlterRoutine, Call, CreateRoutine, DoBlock, DropRoutines, TriggerStatement};
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, ReindexNames, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
@@ -155,15 +155,8 @@ pub enum Statement {
     Call(Box<Call>),
     /// DO
     Do(Box<DoBlock>),
-    /// DROP TRIGGER name ON table
-    DropTrigger {
-        /// IF EXISTS
-        if_exists: bool,
-        /// The trigger.
-        name: Identifier,
-        /// Its table.
-        table: ObjectName,
-    },
+    /// CREATE TRIGGER, DROP TRIGGER
+    Trigger(Box<TriggerStatement>),
     /// Roles and privileges.
     Rights(Box<RightsStatement>),
     /// CREATE EXTENSION

@@ -241,11 +241,8 @@ impl Grammar<'_, '_> {
             }
             return Ok(AlterTableAction::Nothing);
         }
-        // There are no triggers of users, and those of keys are always enabled.
-        let idle: [&[&str]; 3] =
-            [&["ENABLE", "TRIGGER", "ALL"], &["ENABLE", "TRIGGER", "USER"], &["DISABLE", "TRIGGER", "USER"]];
-        if idle.iter().any(|words| self.eat(words)) {
-            return Ok(AlterTableAction::Nothing);
+        if let Some(action) = self.enabled_triggers()? {
+            return Ok(action);
         }
         if let Some(action) = self.row_security() {
             return Ok(action);

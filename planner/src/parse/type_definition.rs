@@ -1,4 +1,4 @@
-//! What CREATE TYPE … AS, CREATE DOMAIN, CREATE FUNCTION and their ALTERs say; CALL and DO.
+//! What CREATE TYPE … AS, CREATE DOMAIN, CREATE FUNCTION and their ALTERs say; CALL, DO and triggers.
 
 use super::definition::{RoutineKind, RoutineName};
 use super::rights::RoleName;
@@ -305,4 +305,35 @@ pub struct DoBlock {
     pub language: Option<String>,
     /// The body.
     pub text: String,
+}
+
+/// A statement about a trigger.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TriggerStatement {
+    /// CREATE TRIGGER
+    Create(CreateTrigger),
+    /// DROP TRIGGER name ON table
+    Drop {
+        /// IF EXISTS
+        if_exists: bool,
+        /// The trigger.
+        name: Identifier,
+        /// Its table.
+        table: ObjectName,
+    },
+}
+
+/// CREATE [OR REPLACE] TRIGGER name AFTER INSERT ON table FOR EACH ROW EXECUTE FUNCTION function(arguments)
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateTrigger {
+    /// OR REPLACE
+    pub or_replace: bool,
+    /// Its name.
+    pub name: Identifier,
+    /// The table whose rows it is about.
+    pub table: ObjectName,
+    /// What it calls.
+    pub function: ObjectName,
+    /// What stands behind that.
+    pub arguments: Vec<String>,
 }

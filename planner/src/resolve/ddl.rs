@@ -41,6 +41,7 @@ mod routine;
 mod row_type;
 mod schema;
 mod sequence;
+mod trigger;
 mod validity;
 mod view;
 
@@ -397,7 +398,7 @@ impl DefinitionChange<'_> {
             Statement::CreateRoutine(create) => self.create_routine(create),
             Statement::AlterRoutine(alter) => self.alter_routine(alter),
             Statement::DropRoutines(drop) => self.drop_routines(drop),
-            Statement::DropTrigger { if_exists, name, table } => self.drop_trigger(*if_exists, name, table),
+            Statement::Trigger(trigger) => self.trigger(trigger),
             Statement::CreateExtension { if_not_exists, name, schema, version } => {
                 self.create_extension(*if_not_exists, name, schema.as_ref(), version.as_deref())
             }

@@ -105,9 +105,9 @@ impl<'a> Respelling<'a, '_> {
     fn routine(&mut self, at: usize, count: usize) {
         let words = self.words(at, count);
         let Some((name, before)) = words.split_last() else { return };
-        let schema = before.last().map(String::as_str);
-        let Some(meant) = self.from.routines(schema, name).first().map(|found| found.id) else { return };
-        if before.len() < 2 && self.to.routines(schema, name).first().is_some_and(|found| found.id == meant) {
+        let qualifier = Qualifier::of(before);
+        let Some(meant) = self.from.routines(qualifier, name).first().map(|found| found.id) else { return };
+        if before.len() < 2 && self.to.routines(qualifier, name).first().is_some_and(|found| found.id == meant) {
             return;
         }
         if let Some(there) = self.to.catalog.routines.get(&meant) {

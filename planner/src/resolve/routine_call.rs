@@ -94,19 +94,20 @@ impl<'a> Resolver<'a> {
             return None;
         }
         let parts: Vec<_> = name.0.iter().map(|part| part.as_ident()).collect::<Option<_>>()?;
-        let (schema, ident) = match parts.as_slice() {
-            [ident] => (None, *ident),
-            [schema, ident] => (Some(fold(schema)), *ident),
+        let (database, schema, ident) = match parts.as_slice() {
+            [ident] => (None, None, *ident),
+            [schema, ident] => (None, Some(fold(schema)), *ident),
             [database, schema, ident] => {
                 self.scope().path.require_own(Some(&fold(database)), &fold(schema), &fold(ident)).ok()?;
-                (Some(fold(schema)), *ident)
+                (Some(fold(database)), Some(fold(schema)), *ident)
             }
             _ => return None,
         };
         let name = fold(ident);
         let catalog = self.catalog;
         let scope = crate::catalog::Scope { catalog, path: &self.session.path };
-        let found: Vec<u32> = scope.routines(schema.as_deref(), &name).into_iter().map(|found| found.id).collect();
+        let before = (database.as_deref(), schema.as_deref());
+        let found: Vec<u32> = scope.routines(before, &name).into_iter().map(|found| found.id).collect();
         let routines: Vec<&'a Arc<Routine>> = found.iter().filter_map(|id| catalog.routines.get(id)).collect();
         let position = self.at(ident.span);
         (!routines.is_empty()).then_some(Called { name, schema, routines, position })
@@ -210,18 +211,18 @@ impl<'a> Resolver<'a> {
             }
         }
         let all: Vec<&Typed> = given.positional.iter().chain(given.named.iter().map(|(_, value)| value)).collect();
-        let types_of = |places: &[Option<usize>]| -> Vec<ScalarType> {
-            places.iter().flatten().map(|place| all[*place].scalar().clone()).collect()
+        let types_of = |routine: &Routine, places: &[Option<usize>]| -> Vec<ScalarType> {
+            given_for(routine, places, &all).iter().map(|value| value.scalar().clone()).collect()
         };
         let listed: Vec<(&RoutineShape, Vec<ScalarType>)> =
-            shapes.iter().map(|(_, shape, places)| (shape, types_of(places))).collect();
+            shapes.iter().map(|(routine, shape, places)| (shape, types_of(routine, places))).collect();
         let found = registry::choose_routine(&listed, given.variadic);
         let found = match found {
             Ok(found) => found,
             Err(is_ambiguous) => return Err(self.no_routine(called, &given, is_ambiguous)),
         };
         let (routine, _, places) = &shapes[found.index];
-        let wanted: Vec<Typed> = places.iter().flatten().map(|place| all[*place].clone()).collect();
+        let wanted = given_for(routine, places, &all);
         let cast = self.convert_args(wanted, &found.arg_casts, &found.conversions)?;
         let mut cast = cast.into_iter().zip(&found.arg_casts);
         let mut values: Vec<Option<Typed>> = Vec::with_capacity(places.len());
@@ -230,19 +231,13 @@ impl<'a> Resolver<'a> {
             values.push(value.map(|(expr, scalar)| Typed::new(expr, scalar.clone())));
         }
         let args = self.arguments_of(routine, values, given.variadic, is_call)?;
-        self.require_kind(routine, is_call)?;
+        let written: Vec<String> = given.positional.iter().map(|value| registry::type_name(value.scalar())).collect();
+        let signature = match given.named.is_empty() {
+            true => format!("{}({})", called.dotted(), written.join(", ")),
+            false => spaced(&routine.signature(self.scope())),
+        };
+        require_kind(routine, is_call, &signature)?;
         Ok(Settled { routine, args })
-    }
-
-    fn require_kind(&self, routine: &Routine, is_call: bool) -> Result<(), PlanError> {
-        let signature = routine.signature(self.scope());
-        match (routine.is_procedure, is_call) {
-            (true, false) => Err(PlanError::new("42809", format!("{} is a procedure", spaced(&signature)))
-                .hint("To call a procedure, use CALL.")),
-            (false, true) => Err(PlanError::new("42809", format!("{} is not a procedure", spaced(&signature)))
-                .hint("To call a function, use SELECT.")),
-            _ => Ok(()),
-        }
     }
 
     /// What the routine takes, if it may be meant: for each of its places which argument is given for it.
@@ -602,6 +597,34 @@ impl<'a> Resolver<'a> {
         PlanError::new("42883", format!("procedure {call} does not exist"))
             .hint("No procedure matches the given name and argument types. You might need to add explicit type casts.")
     }
+}
+
+/// 42809 for a procedure among expressions, and for a function behind CALL.
+fn require_kind(routine: &Routine, is_call: bool, signature: &str) -> Result<(), PlanError> {
+    match (routine.is_procedure, is_call) {
+        (true, false) => {
+            Err(PlanError::new("42809", format!("{signature} is a procedure")).hint("To call a procedure, use CALL."))
+        }
+        (false, true) => {
+            Err(PlanError::new("42809", format!("{signature} is not a procedure"))
+                .hint("To call a function, use SELECT."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is given for the places of a routine. Drivers send parameters of no value for what comes out of CALL: they are of any type.
+fn given_for(routine: &Routine, places: &[Option<usize>], all: &[&Typed]) -> Vec<Typed> {
+    let comes_out = |number: usize| {
+        let is_call = places.len() > routine.inputs().count();
+        is_call && routine.parameters.get(number).is_some_and(|parameter| parameter.mode == ParameterMode::Out)
+    };
+    let value = |(number, place): (usize, &Option<usize>)| {
+        let value = all[(*place)?];
+        let is_nothing = matches!(value.expr, HirExpr::Param(_, ScalarType::Void)) && comes_out(number);
+        Some(if is_nothing { Typed::literal(Datum::Null, ScalarType::Unknown) } else { value.clone() })
+    };
+    places.iter().enumerate().filter_map(value).collect()
 }
 
 /// How many functions are called in a query.

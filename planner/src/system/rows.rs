@@ -17,6 +17,7 @@ mod routine;
 mod search;
 mod server;
 mod statistics;
+mod trigger;
 mod types;
 mod view;
 
@@ -80,6 +81,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_cursors") => source.cursors(&mut table),
         ("pg_catalog", "pg_policy") => source.policies(&mut table),
         ("pg_catalog", "pg_policies") => source.policies_view(&mut table),
+        ("pg_catalog", "pg_trigger") => source.triggers(&mut table),
         ("pg_catalog", "pg_tables" | "pg_stats") => source.about_tables(&mut table),
         ("pg_catalog", "pg_indexes") => source.indexes_view(&mut table),
         ("pg_catalog", "pg_sequences") => source.sequences_view(&mut table),

@@ -111,6 +111,7 @@ fn table(id: RelationId, width: usize) -> Table {
         pending: None,
         view: None,
         max_lag_ms: 0,
+        triggers: Vec::new(),
         on_commit: planner::catalog::OnCommit::default(),
     }
 }

@@ -13,7 +13,7 @@ use state::SqlError;
 use std::sync::Arc;
 
 impl Session {
-    fn routine(&self, id: Id) -> Result<Arc<Routine>, SqlError> {
+    pub(super) fn routine(&self, id: Id) -> Result<Arc<Routine>, SqlError> {
         let found = self.catalog().routines.get(&id).cloned();
         found.ok_or_else(|| SqlError::new("42883", format!("function with OID {id} does not exist")))
     }
@@ -91,7 +91,7 @@ impl Session {
     }
 
     /// What SET of the function says, and what stood there before.
-    fn apply_settings(&mut self, routine: &Routine) -> Result<Vec<(String, Option<String>)>, SqlError> {
+    pub(super) fn apply_settings(&mut self, routine: &Routine) -> Result<Vec<(String, Option<String>)>, SqlError> {
         let mut before = Vec::new();
         for (name, value) in &routine.body.settings {
             let mut state = self.state.lock();
@@ -102,7 +102,7 @@ impl Session {
         Ok(before)
     }
 
-    fn restore_settings(&mut self, before: Vec<(String, Option<String>)>) {
+    pub(super) fn restore_settings(&mut self, before: Vec<(String, Option<String>)>) {
         let mut state = self.state.lock();
         for (name, value) in before.into_iter().rev() {
             // It was a value of the setting's.
@@ -223,7 +223,7 @@ fn only_as_trigger() -> SqlError {
 }
 
 /// The error of a body: no place in the statement's own text is to blame.
-fn within(error: SqlError) -> SqlError {
+pub(super) fn within(error: SqlError) -> SqlError {
     SqlError { position: None, ..error }
 }
 

@@ -7,6 +7,7 @@
 use crate::writer::merge::execute_merge;
 use crate::writer::returned::ReturnedRows;
 use crate::writer::targets::{AtOnce, each_target};
+use crate::writer::triggered::InsertedRows;
 use crate::writer::{RowUpdate, Writer};
 use operators::once::SystemRows;
 use operators::profile::Profile;
@@ -36,6 +37,8 @@ pub struct Written {
     pub rows: usize,
     /// RETURNING's rows.
     pub returned: ReturnedRows,
+    /// Those that triggers are to be called for.
+    pub inserted: InsertedRows,
 }
 
 // Rows that are locked and looked for together.
@@ -61,7 +64,7 @@ pub struct Evaluation<'e> {
 pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluation<'_>) -> Result<Written, SqlError> {
     let written = execute_part(writer, plan, evaluation)?;
     writer.finish()?;
-    Ok(written)
+    Ok(Written { inserted: writer.take_inserted(), ..written })
 }
 
 /// Runs a statement whose WITH writes: what the statement itself did, or its rows. All parts read the same; what they change
@@ -89,7 +92,7 @@ pub fn execute_with(
         }
     }
     writer.finish()?;
-    Ok(main)
+    Ok(Written { inserted: writer.take_inserted(), ..main })
 }
 
 fn execute_part(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluation<'_>) -> Result<Written, SqlError> {
@@ -262,6 +265,7 @@ fn insert_looking(
         }
         // What is wrong with the rows before is said first.
         writer.insert_rows(&shape, &chunk)?;
+        writer.note_inserted(&shape, &chunk)?;
         require_seen_in_views(writer, &plan.checks, &chunk, look)?;
         written.rows += chunk.len();
         for row in &chunk {
@@ -306,6 +310,7 @@ fn insert_or_update(
             continue;
         }
         touched.extend(writer.insert_rows(shape, std::slice::from_ref(&row))?);
+        writer.note_inserted(shape, std::slice::from_ref(&row))?;
         require_seen_in_views(writer, &plan.checks, std::slice::from_ref(&row), look)?;
         written.rows += 1;
         returning(writer, plan.table, plan.returning.as_ref(), &row, &mut written.returned)?;

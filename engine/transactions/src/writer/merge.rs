@@ -267,6 +267,7 @@ fn apply(
 fn insert(writer: &mut Writer<'_>, shape: &Arc<TableShape>, new: &mut Bulk<Vec<Vec<Datum>>>) -> Result<(), SqlError> {
     for rows in std::mem::take(&mut **new).chunks(CHANGED_ROWS_MAX) {
         writer.insert_rows(shape, rows)?;
+        writer.note_inserted(shape, rows)?;
     }
     Ok(())
 }

@@ -105,6 +105,7 @@ impl DefinitionChange<'_> {
             | AlterTableAction::SetSchema(_)
             | AlterTableAction::OwnerTo(_)
             | AlterTableAction::RowSecurity(_)
+            | AlterTableAction::EnableTriggers { .. }
             | AlterTableAction::Nothing => "this action",
             AlterTableAction::Refused(what) => return Err(PlanError::unsupported(what)),
         };
@@ -174,12 +175,8 @@ impl DefinitionChange<'_> {
                 self.reset_retention(id, names);
                 Ok(())
             }
-            AlterTableAction::SetDataSubject => {
-                self.edit(id).data_subject = true;
-                Ok(())
-            }
-            AlterTableAction::DropDataSubject => {
-                self.edit(id).data_subject = false;
+            AlterTableAction::SetDataSubject | AlterTableAction::DropDataSubject => {
+                self.edit(id).data_subject = matches!(action, AlterTableAction::SetDataSubject);
                 Ok(())
             }
             AlterTableAction::AddRule(rule) => self.add_rule(id, rule),
@@ -190,6 +187,7 @@ impl DefinitionChange<'_> {
                 self.change_row_security(id, *change);
                 Ok(())
             }
+            AlterTableAction::EnableTriggers { name, enabled } => self.enable_triggers(id, name.as_ref(), *enabled),
             AlterTableAction::SetSchema(schema) => self.set_schema_of_relation(id, schema),
             AlterTableAction::Refused(what) => Err(PlanError::unsupported(what)),
         }

@@ -4,7 +4,7 @@ use super::DdlNotice;
 use super::change::DefinitionChange;
 use super::schema::{Member, What, relations_of};
 use crate::catalog::row_type::row_type_of;
-use crate::catalog::{DefaultValue, NamespaceId, Routine};
+use crate::catalog::{DefaultValue, NamespaceId, Routine, Trigger};
 use crate::error::PlanError;
 use crate::parse::statement::{DropBehavior, Identifier};
 use crate::parse::tokens_with_text;
@@ -27,6 +27,7 @@ enum Object {
     Attribute(Id, String),
     Default(RelationId, ColumnIndex),
     Routine(Id),
+    Trigger(RelationId, Id),
 }
 
 /// A text that the catalog keeps and that calls a function.
@@ -60,6 +61,32 @@ impl DefinitionChange<'_> {
         self.collect((keys, views), what, except, &mut seen, &mut dependents);
         dependents.reverse();
         self.drop_all(what, dependents, cascade)
+    }
+
+    /// The same of what calls a function: views, with those over them, and triggers.
+    pub(super) fn drop_callers(
+        &mut self,
+        what: &str,
+        routine: Id,
+        views: Vec<RelationId>,
+        cascade: bool,
+    ) -> Result<(), PlanError> {
+        let (mut dependents, mut seen) = (self.triggers_on(routine, what, &BTreeSet::new()), BTreeSet::new());
+        self.collect((Vec::new(), views), what, &BTreeSet::new(), &mut seen, &mut dependents);
+        dependents.reverse();
+        self.drop_all(what, dependents, cascade)
+    }
+
+    /// The triggers that call a function, of tables that stay: the newest first.
+    fn triggers_on(&self, routine: Id, what: &str, gone: &BTreeSet<RelationId>) -> Vec<Dependent> {
+        let mut calling: Vec<_> = self.catalog.triggers_calling(routine).collect();
+        calling.retain(|(table, _)| !gone.contains(table));
+        calling.sort_by_key(|(_, trigger)| std::cmp::Reverse(trigger.id));
+        let dependent = |(table, trigger): (RelationId, &Trigger)| {
+            let line = format!("trigger {} on table {}", trigger.name, self.shown(self.get(table)));
+            Dependent { object: Object::Trigger(table, trigger.id), line, on: what.to_owned() }
+        };
+        calling.into_iter().map(dependent).collect()
     }
 
     /// The same of everything that is in schemas which are dropped.
@@ -113,6 +140,7 @@ impl DefinitionChange<'_> {
                 }
                 Object::Default(table, column) => self.edit(table).columns[column].default = None,
                 Object::Routine(id) => self.remove_routine(id),
+                Object::Trigger(table, trigger) => self.remove_trigger(table, trigger),
             }
         }
         Ok(())
@@ -153,6 +181,7 @@ impl DefinitionChange<'_> {
                 let line = self.routine_line(routine);
                 let views = self.uses_of_routine(routine).into_iter().filter_map(|found| found.view).collect();
                 self.collect((Vec::new(), views), &line, &none, seen, found);
+                found.extend(self.triggers_on(id, &line, gone));
                 found.push(Dependent { object: Object::Routine(id), line, on });
             }
             What::Type(id) => {
@@ -222,16 +251,20 @@ impl DefinitionChange<'_> {
         }
     }
 
-    fn routine_line(&self, routine: &Routine) -> String {
+    pub(super) fn routine_line(&self, routine: &Routine) -> String {
         format!("{} {}", routine.noun(), routine.called(&self.scope().spelled_routine(routine), self.scope()))
     }
 
-    /// The texts of this catalog that call a routine, by its name: each function of that name counts, whatever its arguments.
+    /// The texts of its database that call a routine, by its name: each function of that name counts, whatever its arguments.
     pub(super) fn uses_of_routine(&self, routine: &Routine) -> Vec<KeptUse> {
         // Bodies are texts that name others.
         let mut names = BTreeSet::from([routine.name.clone()]);
+        let home = self.catalog.database_of(routine.namespace);
+        let is_here = |namespace: NamespaceId| self.catalog.database_of(namespace) == home;
         loop {
-            let calls = |found: &&Arc<Routine>| !names.contains(&found.name) && calls_any(&found.body.text, &names);
+            let calls = |found: &&Arc<Routine>| {
+                is_here(found.namespace) && !names.contains(&found.name) && calls_any(&found.body.text, &names)
+            };
             let more: Vec<String> =
                 self.catalog.routines.values().filter(calls).map(|found| found.name.clone()).collect();
             if more.is_empty() {
@@ -240,7 +273,7 @@ impl DefinitionChange<'_> {
             names.extend(more);
         }
         let mut uses = Vec::new();
-        for table in self.catalog.relations.values() {
+        for table in self.catalog.relations.values().filter(|table| is_here(table.namespace)) {
             let shown = format!("{} {}", table.kind(), self.shown(table));
             let mut used = |line: String, view: Option<RelationId>, is_stored: bool| {
                 uses.push(KeptUse { line, view, is_stored });
@@ -277,7 +310,7 @@ impl DefinitionChange<'_> {
                 }
             }
         }
-        for found in self.catalog.types.values() {
+        for found in self.catalog.types.values().filter(|found| is_here(found.namespace)) {
             let Some(domain) = found.domain() else { continue };
             let checks = domain.checks.iter().map(|check| &check.expression);
             if checks.chain(&domain.default).any(|text| calls_any(text, &names)) {

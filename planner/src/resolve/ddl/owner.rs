@@ -207,7 +207,11 @@ impl DefinitionChange<'_> {
         let owned =
             |id: &Id| self.catalog.rights.owners.get(id) == Some(&role) && self.catalog.is_of_database(*id, home);
         let routines: Vec<Id> = self.catalog.routines.keys().copied().filter(owned).collect();
-        routines.into_iter().for_each(|id| self.remove_routine(id));
+        for id in routines {
+            let shown = self.routine_line(&self.catalog.routines[&id]);
+            self.drop_callers(&shown, id, Vec::new(), cascade)?;
+            self.remove_routine(id);
+        }
         Ok(())
     }
 

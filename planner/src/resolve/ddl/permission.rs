@@ -264,7 +264,7 @@ impl DefinitionChange<'_> {
         Ok(())
     }
 
-    fn holds(&self, class: ObjectClass, object: Id, privilege: Privilege) -> bool {
+    pub(super) fn holds(&self, class: ObjectClass, object: Id, privilege: Privilege) -> bool {
         self.catalog.privileges(self.path.actor().role, class, object, self.path.home()).has(privilege)
     }
 

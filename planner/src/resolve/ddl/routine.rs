@@ -1,4 +1,4 @@
-//! Functions and procedures by their names and arguments: DROP, and what hangs on them. DROP of triggers, which nobody can have made.
+//! Functions and procedures by their names and arguments: DROP, and what hangs on them.
 
 use super::change::DefinitionChange;
 use super::dependents::KeptUse;
@@ -6,13 +6,12 @@ use crate::catalog::Routine;
 use crate::catalog::routine::type_oid;
 use crate::error::PlanError;
 use crate::parse::definition::{RoutineKind, RoutineName};
-use crate::parse::statement::{DropBehavior, Identifier, ObjectName, TypeName};
+use crate::parse::statement::{DropBehavior, TypeName};
 use crate::parse::type_definition::DropRoutines;
 use crate::resolve::types;
 use crate::system::builtin::function::{self, Function};
 use crate::system::builtin::{pseudo_type, type_name};
 use repr::{Id, ScalarType};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Of arguments: their types as they were written, in PostgreSQL's way, and their OIDs.
@@ -138,7 +137,7 @@ impl DefinitionChange<'_> {
                 .hint("Drop these, or what they call it in, before the function."));
         }
         let views = views.into_iter().filter_map(|found| found.view).collect();
-        self.drop_dependents(&shown, Vec::new(), views, &BTreeSet::new(), cascade)
+        self.drop_callers(&shown, routine.id, views, cascade)
     }
 
     /// 0A000 where something keeps values that were computed by it: they would stay what they were.
@@ -241,32 +240,6 @@ impl DefinitionChange<'_> {
             Err(error) if error.code == "0A000" => Ok((text, None)),
             Err(error) => Err(error),
         }
-    }
-
-    pub(super) fn drop_trigger(
-        &mut self,
-        if_exists: bool,
-        name: &Identifier,
-        table: &ObjectName,
-    ) -> Result<&'static str, PlanError> {
-        let error = match self.table(table) {
-            Ok(_) if if_exists => {
-                let message =
-                    format!("trigger \"{}\" for relation \"{}\" does not exist, skipping", name.name, table.name);
-                self.notice("00000", message);
-                return Ok("DROP TRIGGER");
-            }
-            Ok(_) => {
-                let message = format!("trigger \"{}\" for table \"{}\" does not exist", name.name, table.name);
-                return Err(PlanError::new("42704", message));
-            }
-            Err(error) => error,
-        };
-        if if_exists && matches!(error.code, "42P01" | "3F000") {
-            self.notice("00000", format!("{error}, skipping"));
-            return Ok("DROP TRIGGER");
-        }
-        Err(PlanError { position: None, ..error })
     }
 }
 

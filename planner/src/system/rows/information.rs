@@ -90,6 +90,7 @@ impl Source<'_> {
             "parameters" => self.information_parameters(&database, rows),
             "sequences" => self.information_sequences(&database, rows),
             "views" => self.information_views(&database, rows),
+            "triggers" => self.information_triggers(&database, rows),
             "view_table_usage" | "view_column_usage" => self.view_usage(&database, rows),
             other => self.information_privileges(other, rows),
         }

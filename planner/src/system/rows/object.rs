@@ -119,7 +119,7 @@ impl Source<'_> {
                 ("relhasrules", flag(!table.is_stored())),
                 ("relhasindex", flag(shown_indexes(table).next().is_some())),
                 ("relchecks", small(table.checks.len())),
-                ("relhastriggers", flag(keys)),
+                ("relhastriggers", flag(keys || !table.triggers.is_empty())),
                 ("relrowsecurity", flag(self.security(table.id).is_some_and(|found| found.enabled))),
                 ("relforcerowsecurity", flag(self.security(table.id).is_some_and(|found| found.forced))),
                 ("reloptions", options(table)),

@@ -16,7 +16,7 @@ impl Source<'_> {
                 ("tableowner", self.owner_name(table.id.0)),
                 ("hasindexes", flag(shown_indexes(table).next().is_some())),
                 ("hasrules", flag(false)),
-                ("hastriggers", flag(!table.foreign_keys.is_empty())),
+                ("hastriggers", flag(!table.foreign_keys.is_empty() || !table.triggers.is_empty())),
                 ("rowsecurity", flag(self.security(table.id).is_some_and(|found| found.enabled))),
             ]);
         }

@@ -3,7 +3,7 @@
 //!
 //! All of them are in pg_catalog, which is always searched.
 
-use crate::catalog::Scope;
+use crate::catalog::{Qualifier, Scope};
 use crate::scalar::collation;
 use crate::scalar::func::text_search::configuration::{
     CONFIGURATIONS, DICTIONARIES, configuration_named, dictionary_named,
@@ -121,7 +121,7 @@ pub(super) fn created(
     };
     let Ok(parts) = parse_identifier(name, true) else { return Ok(None) };
     let Some((last, before)) = parts.split_last() else { return Ok(None) };
-    let found = scope.routines(before.last().map(String::as_str), last);
+    let found = scope.routines(Qualifier::of(before), last);
     let mut found = found.into_iter().filter(|found| types.as_ref().is_none_or(|types| found.input_types() == *types));
     only(found.by_ref().map(|found| found.id), || format!("more than one function named \"{last}\""))
 }

@@ -6,6 +6,7 @@ use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
 use crate::catalog::{Catalog, Class, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
 use crate::parse::backslashes::with_backslashes_doubled;
+use crate::system::trigger_text::TriggerText;
 use crate::system::view_text::view_text;
 use crate::system::{self, definition_text::DefinitionText};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, SequenceId, ValueError};
@@ -107,6 +108,15 @@ fn index(ctx: &EvalContext, args: &[Datum]) -> Answer {
     string(DefinitionText::new(&*ctx.environment).index(table, index, is_pretty(args.get(2))))
 }
 
+fn trigger(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    let id = oid(&args[0])?;
+    let Some((table, trigger)) = ctx.environment.catalog().triggers().find(|(_, trigger)| trigger.id == id) else {
+        return Ok(Datum::Null);
+    };
+    let shown = DefinitionText::new(&*ctx.environment);
+    string(TriggerText { table, trigger, shown: &shown }.definition(is_pretty(args.get(1))))
+}
+
 /// The form of `\d`, rather than that of dumps.
 fn is_pretty(arg: Option<&Datum>) -> bool {
     arg == Some(&Datum::Bool(true))
@@ -200,8 +210,8 @@ pub(in super::super) const DEFINITIONS: &[FunctionDefinition] = &[
     })
     .stable(),
     strict("pg_get_function_arg_default(oid, int4) text", nothing).stable(),
-    // There are no triggers, rules of users, partitions or extended statistics whose OID could be given.
-    strict("pg_get_triggerdef(oid, bool?) text", nothing).stable(),
+    strict("pg_get_triggerdef(oid, bool?) text", |ctx, a, _| written(ctx, trigger(ctx, a))).stable(),
+    // There are no rules of users, partitions or extended statistics whose OID could be given.
     strict("pg_get_ruledef(oid, bool?) text", nothing).stable(),
     strict("pg_get_partkeydef(oid) text", nothing).stable(),
     strict("pg_get_partition_constraintdef(oid) text", nothing).stable(),
