@@ -7,6 +7,7 @@
 mod access;
 mod alternatives;
 mod bounds;
+mod by_reference;
 mod chain;
 pub mod costs;
 mod estimate;

@@ -77,7 +77,7 @@ pub enum Plan {
         relation: RelationId,
         /// Its primary key or an index; all its columns are given.
         lookup: Lookup,
-        /// The key, over the input's columns. A NULL matches nothing.
+        /// The key, over the input's columns. A NULL matches nothing, but a literal NULL rows that have NULL there.
         key: Vec<ScalarExpr>,
         /// Which input rows come out.
         kind: MatchKind,
@@ -232,6 +232,15 @@ pub enum Access {
         /// The values.
         values: Arc<Array>,
     },
+    /// All of them; or, where a join finds that what they meet has few keys, those of each key.
+    Met {
+        /// Primary key or index.
+        lookup: Lookup,
+        /// Its columns' places among the join's keys.
+        places: Vec<usize>,
+        /// Of more keys all rows are read.
+        keys_max: usize,
+    },
     /// Those whose key equals one of several (IN lists); duplicates in the list count once.
     Lookup {
         /// Primary key or index.
@@ -274,9 +283,10 @@ impl Access {
         match self {
             Access::Scan => None,
             Access::Inverted { index, .. } => Some(Lookup::Index(*index)),
-            Access::Listed { lookup, .. } | Access::Lookup { lookup, .. } | Access::Range { lookup, .. } => {
-                Some(*lookup)
-            }
+            Access::Listed { lookup, .. }
+            | Access::Met { lookup, .. }
+            | Access::Lookup { lookup, .. }
+            | Access::Range { lookup, .. } => Some(*lookup),
         }
     }
 }

@@ -109,6 +109,13 @@ impl Snapshot {
         Snapshot { observer, ..self.clone() }
     }
 
+    /// For the audit log: that rows are there was read of an index, as much as if they had been opened.
+    pub fn note_located(&self, relation: RelationId, located: &[(RowKey, Option<MicroDbId>)]) {
+        for (key, owner) in located {
+            owner.iter().for_each(|owner| self.note(relation, *owner, key));
+        }
+    }
+
     fn note(&self, relation: RelationId, owner: MicroDbId, key: &RowKey) {
         if let Some(observer) = &self.observer {
             observer.note(relation, owner, key);

@@ -67,7 +67,8 @@ pub(crate) fn choose(plan: &Plan, leaf: &Leaf, wanted: Option<usize>, shot: &One
         return Err(SqlError::new("XX000", "what reads a table is no leaf"));
     };
     let (way, chosen) = match access {
-        Access::Scan => return Ok(Chosen::AllRows),
+        // A join looks first whether it has few keys.
+        Access::Scan | Access::Met { .. } => return Ok(Chosen::AllRows),
         Access::Listed { values, .. } => (Way::AllRows, Chosen::AllRowsUpTo(values.elements.len() / MISSES_A_ROW)),
         Access::Lookup { keys, besides, .. } => {
             if !with_key && let Some(arrangement) = shot.reader.arranged(leaf.table(), leaf.index())? {

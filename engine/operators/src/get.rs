@@ -64,6 +64,56 @@ pub fn stream<'p>(plan: &'p Plan, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, 
     })
 }
 
+/// The rows of a `Get` that have one of these keys, each of which is there once, through its `mfp`.
+pub(crate) fn of_keys<'p>(
+    plan: &'p Plan,
+    keys: Vec<Vec<Datum>>,
+    shot: &OneShot,
+) -> Result<Box<dyn Pull + 'p>, SqlError> {
+    let Plan::Get { relation, access, with_key, mfp, .. } = plan else {
+        return Err(SqlError::new("XX000", "what reads a table is no leaf"));
+    };
+    tell(plan, Way::KeyByKey, shot);
+    let leaf = Leaf::open(shot.reader.catalog(), *relation, access.lookup())?.read_by(mfp);
+    let reads = leaf.key_reads(&*shot.reader, keys.len());
+    let keys =
+        MetKeys { keys: keys.into_iter(), wanted: Vec::new(), found: Vec::new().into_iter(), shot: shot.clone() };
+    let rows = through(Box::new(LeafRows::new(leaf, keys, *with_key, reads)), mfp, shot);
+    Ok(match &shot.profile {
+        Some(profile) => profile.counted(plan, rows),
+        None => rows,
+    })
+}
+
+/// Rows of keys that a join has met.
+struct MetKeys {
+    keys: std::vec::IntoIter<Vec<Datum>>,
+    /// Those whose rows come next.
+    wanted: Vec<Vec<Datum>>,
+    found: std::vec::IntoIter<(RowKey, Row)>,
+    shot: OneShot,
+}
+
+impl Find for MetKeys {
+    fn next(&mut self, leaf: &Leaf) -> Result<Option<(RowKey, Row)>, SqlError> {
+        loop {
+            if let Some(found) = self.found.next() {
+                return Ok(Some(found));
+            }
+            if self.wanted.is_empty() {
+                self.wanted.extend(self.keys.by_ref().take(KEYS_AT_ONCE_MAX));
+            }
+            if self.wanted.is_empty() {
+                return Ok(None);
+            }
+            let mut keys = 0;
+            let found = leaf.find_first(self.shot.reader.as_ref(), &self.wanted, &mut |_| keys += 1)?;
+            self.found = found.into_iter();
+            self.wanted.drain(..keys);
+        }
+    }
+}
+
 fn all_rows<'p>(leaf: Leaf, with_key: bool, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, SqlError> {
     if !with_key && let Some(rows) = shot.reader.scan_packed(leaf.table())? {
         let reads = leaf.whole_reads(&*shot.reader);

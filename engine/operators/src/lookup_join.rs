@@ -106,10 +106,20 @@ impl LookupJoin<'_> {
             .collect()
     }
 
+    /// Whether an index's entries say all that is asked, so that no row is opened.
+    fn asks_existence(&self, leaf: &Leaf) -> bool {
+        let is_asked = matches!(self.kind, MatchKind::Semi | MatchKind::Anti);
+        is_asked && self.condition.is_empty() && leaf.index().is_some() && !self.key.iter().any(is_literal)
+    }
+
     /// Appends the NULLs of an outer join.
     pub fn pad(&self, leaf: &Leaf, row: &mut Vec<Datum>) {
         row.resize(row.len() + leaf.arity() + usize::from(self.with_key), Datum::Null);
     }
+}
+
+fn is_literal(expression: &ScalarExpr) -> bool {
+    matches!(expression, ScalarExpr::Literal(..))
 }
 
 /// These expressions over a row.
@@ -196,7 +206,9 @@ impl Inputs<'_> {
             }
             match evaluate(key, row, eval) {
                 Ok(values) => {
-                    let keyed = !values.iter().any(Datum::is_null);
+                    // A literal NULL asks for NULLs.
+                    let is_null = |(value, of): (&Datum, &ScalarExpr)| value.is_null() && !is_literal(of);
+                    let keyed = !values.iter().zip(key).any(is_null);
                     self.keyed.push(keyed);
                     if keyed {
                         self.keys.push(values);
@@ -257,7 +269,13 @@ impl<'p> LookupJoinRows<'p> {
         if !inputs.keyed[inputs.next - 1] {
             return Ok(Some(0));
         }
-        if counts.is_empty() {
+        if counts.is_empty() && join.asks_existence(leaf) {
+            let any = leaf.any(shot.reader.as_ref(), inputs.keys.first().expect("a row with a key has one"))?;
+            counts.push_back(usize::from(any));
+            reads.begin(1);
+            reads.find(u64::from(any));
+            inputs.keys.remove(0);
+        } else if counts.is_empty() {
             let rows = leaf.find_first(shot.reader.as_ref(), &inputs.keys, &mut |count| counts.push_back(count))?;
             reads.begin(counts.len() as u64);
             reads.find(rows.len() as u64);
@@ -294,12 +312,12 @@ impl<'p> LookupJoinRows<'p> {
                 }
                 MatchKind::Semi | MatchKind::Anti => {
                     let input_row = &mut self.inputs.rows[self.inputs.next - 1];
-                    let any = self.join.any(
-                        &self.leaf,
-                        &self.matches.found.as_slice()[..matches],
-                        input_row,
-                        &self.shot.eval,
-                    )?;
+                    let any = if self.join.condition.is_empty() {
+                        matches > 0
+                    } else {
+                        let found = &self.matches.found.as_slice()[..matches];
+                        self.join.any(&self.leaf, found, input_row, &self.shot.eval)?
+                    };
                     self.matches.found.by_ref().take(matches).for_each(drop);
                     if any == (self.join.kind == MatchKind::Semi) {
                         std::mem::swap(row, input_row);

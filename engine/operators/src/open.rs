@@ -124,7 +124,8 @@ fn join<'p>(plan: &'p Plan, shot: &OneShot, scope: &Arc<Scope<'p>>) -> Result<Bo
         return Ok(Box::new(HashJoinRows::new(open(right, shot, scope)?, held, keeping, join, shot)));
     }
     let (held, keeping) = keeping(right)?;
-    Ok(Box::new(HashJoinRows::new(open(left, shot, scope)?, held, keeping, join, shot)))
+    let joined = HashJoinRows::new(open(left, shot, scope)?, held, keeping, join, shot);
+    Ok(Box::new(joined.met_by(left)))
 }
 
 /// The inputs of a threshold: what stands below unions and negations, through the filters and projections between.

@@ -127,6 +127,8 @@ fn in_memory<'c>(access: &Access, table: &'c Table, catalog: &Catalog) -> Option
             let index = table.index(id)?;
             Some((index, in_order.columns().unwrap_or(index.columns.len())))
         }
-        Access::Scan | Access::Listed { .. } | Access::Lookup { .. } | Access::Range { .. } => None,
+        Access::Scan | Access::Listed { .. } | Access::Met { .. } | Access::Lookup { .. } | Access::Range { .. } => {
+            None
+        }
     }
 }

@@ -622,9 +622,7 @@ impl Reader for LayeredSnapshot {
             return Ok(!self.index(table, index, values)?.is_empty());
         }
         self.note_value(table, index, values);
-        // Without opening their seals.
-        let found = self.located_by_value(self.shape(table.id)?, index.id, &key::encode_all(values))?;
-        Ok(!found.is_empty())
+        self.stored_any(self.shape(table.id)?, index.id, &key::encode_all(values))
     }
 
     fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError> {

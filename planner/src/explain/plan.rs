@@ -172,6 +172,10 @@ impl Text<'_> {
                 let or = format!(" or {} keys using {}", values.elements.len(), self.lookup(id, *lookup));
                 self.relation(relation, Phrase::of("Scan ")).text(or)
             }
+            Access::Met { lookup, keys_max, .. } => {
+                let or = format!(" or up to {keys_max} keys using {}", self.lookup(id, *lookup));
+                self.relation(relation, Phrase::of("Scan ")).text(or)
+            }
             Access::Lookup { lookup, keys, besides } => {
                 let phrase = self.relation(relation, Phrase::of("Lookup "));
                 let phrase = phrase.text(format!(" using {} ", self.lookup(id, *lookup)));

@@ -119,7 +119,7 @@ impl Planner<'_> {
     /// Whether all rows are read, or may be: a range of hashed keys needs its order in memory.
     pub(super) fn reads_all(&self, relation: RelationId, access: &Access) -> bool {
         match access {
-            Access::Scan | Access::Listed { .. } | Access::Inverted { .. } => true,
+            Access::Scan | Access::Listed { .. } | Access::Met { .. } | Access::Inverted { .. } => true,
             Access::Lookup { .. } => false,
             Access::Range { .. } => !self.forms.ordered(relation),
         }
@@ -231,7 +231,11 @@ impl Planner<'_> {
                     return Ok(None);
                 }
             }
-            Access::Scan | Access::Listed { .. } | Access::Inverted { .. } | Access::Range { .. } => return Ok(None),
+            Access::Scan
+            | Access::Listed { .. }
+            | Access::Met { .. }
+            | Access::Inverted { .. }
+            | Access::Range { .. } => return Ok(None),
         }
         let count = arrays.len();
         let width = table.columns.len() + usize::from(with_key);
@@ -409,6 +413,13 @@ fn keys(columns: &[ColumnIndex], fixed: &[Fixed], with_nulls: bool) -> Option<(V
             .collect();
     }
     (!used.is_empty()).then_some((keys, used))
+}
+
+impl Planner<'_> {
+    /// Whether a key of an index may have NULLs, which are told by a literal NULL.
+    pub(super) fn has_nulls(&self, table: &Table, lookup: Lookup) -> bool {
+        matches!(lookup, Lookup::Index(_)) && (self.forms.ordered(table.id) || holds_nulls(table, lookup))
+    }
 }
 
 /// Whether rows stand in an index of hashed keys of which a column, but not every column, is NULL.

@@ -4,14 +4,15 @@
 //! one key of an index               another column equals an integer       ▶ rows that both indexes lead to
 //! many keys of several columns      all have one value in common           ▶ the rows of that value
 //! all rows                          a column equals one of a long list     ▶ a key for each, of a large table
+//! all rows, left of a join          the right side has few keys            ▶ each of these
 //! ```
 //! Named here, so that EXPLAIN shows them. Never changes what rows come out.
 
 use super::Planner;
 use super::access::{lookups, same_class};
-use super::costs::{KEYS_IN_COMMON_MIN, KEYS_MAX};
+use super::costs::{KEYS_IN_COMMON_MIN, KEYS_MAX, LOOKUP_COST};
 use crate::catalog::Table;
-use crate::plan::{Access, Besides, Lookup};
+use crate::plan::{Access, Besides, Lookup, Plan};
 use crate::scalar::{Mfp, ScalarExpr};
 use crate::transform::shape;
 use repr::{ColumnIndex, ColumnType, Datum, IndexId, RelationId, ScalarType};
@@ -32,8 +33,40 @@ impl Planner<'_> {
                 };
                 Access::Lookup { lookup, keys, besides }
             }
-            Access::Lookup { .. } | Access::Listed { .. } | Access::Inverted { .. } | Access::Range { .. } => access,
+            Access::Lookup { .. }
+            | Access::Listed { .. }
+            | Access::Met { .. }
+            | Access::Inverted { .. }
+            | Access::Range { .. } => access,
         }
+    }
+}
+
+impl Planner<'_> {
+    /// The left side of a join by key: where it is all rows of a large table, they may be found by the keys of the right side, if
+    /// these turn out to be few.
+    pub(super) fn met(&self, left: Plan, key: &[ScalarExpr]) -> Plan {
+        let Plan::Get { relation, access: Access::Scan, with_key, names, mfp } = &left else { return left };
+        let Some(table) = self.catalog.table(*relation).filter(|table| table.is_stored()) else { return left };
+        let Some(rows) = self.large_rows(*relation) else { return left };
+        let own = |expr: &ScalarExpr| match expr {
+            ScalarExpr::Column(column) => mfp.project.get(*column).copied(),
+            _ => None,
+        };
+        let columns: Vec<Option<ColumnIndex>> = key.iter().map(own).collect();
+        let mut best: Option<(f64, Access)> = None;
+        for (lookup, wanted) in lookups(table) {
+            let place = |column: &ColumnIndex| columns.iter().position(|own| *own == Some(*column));
+            let Some(places) = wanted.iter().map(place).collect::<Option<Vec<usize>>>() else { continue };
+            let each = self.lookup_rows(table, lookup, wanted.len());
+            let keys_max = rows / ((1.0 + each) * LOOKUP_COST);
+            if keys_max >= 1.0 && best.as_ref().is_none_or(|(least, _)| each < *least) {
+                let keys_max = (keys_max as usize).min(KEYS_MAX);
+                best = Some((each, Access::Met { lookup, places, keys_max }));
+            }
+        }
+        let Some((_, access)) = best else { return left };
+        Plan::Get { relation: *relation, access, with_key: *with_key, names: names.clone(), mfp: mfp.clone() }
     }
 }
 

@@ -30,6 +30,8 @@ pub const SMALL_TABLE_ROWS: usize = 256;
 /// many lookups, and less memory. Estimated.
 pub const KEYS_MAX: usize = 65_536;
 
+/// What is reckoned to take less than this share of what the plain way takes is done instead.
+pub(super) const BETTER_SHARE: f64 = 0.7;
 /// So many inputs of a join have an order looked for by their sizes.
 pub(super) const INPUTS_MAX: usize = 40;
 /// Of so many no order is left out.

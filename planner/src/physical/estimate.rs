@@ -57,7 +57,7 @@ impl Planner<'_> {
     pub(super) fn access_rows(&self, relation: repr::RelationId, access: &Access) -> f64 {
         let Some(table) = self.catalog.table(relation) else { return CATALOG_ROWS };
         match access {
-            Access::Scan | Access::Listed { .. } => TABLE_ROWS,
+            Access::Scan | Access::Listed { .. } | Access::Met { .. } => TABLE_ROWS,
             Access::Lookup { lookup, keys, .. } => {
                 let bound = keys.first().map_or(0, Vec::len);
                 keys.len() as f64 * self.lookup_rows(table, *lookup, bound)

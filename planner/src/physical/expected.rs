@@ -132,9 +132,10 @@ impl<'a> Expecting<'a> {
                 keys.iter().map(share).sum::<f64>().min(1.0)
             }
             Access::Range { prefix, .. } => columns.iter().zip(prefix).map(share_of_key).product(),
-            Access::Scan | Access::Listed { .. } | Access::Inverted { .. } => 1.0,
+            Access::Scan | Access::Listed { .. } | Access::Met { .. } | Access::Inverted { .. } => 1.0,
         };
         let mut size = sized(table, known, mfp.input_arity);
+        size.refers(table, |target| Some(self.forms.statistics(target)?.rows));
         let share = share_by_all(mfp.filter.iter().map(|(_, predicate)| predicate), &of_column);
         size.rows *= found * share;
         size.distinct = mapped(&size, mfp);
@@ -152,7 +153,8 @@ impl<'a> Expecting<'a> {
             let right = Size::of(TABLE_ROWS, 0.0, width);
             return through(joined(left, right, *kind, 1.0 / TABLE_ROWS), mfp);
         };
-        let right = sized(table, known, width);
+        let mut right = sized(table, known, width);
+        right.refers(table, |target| Some(self.forms.statistics(target)?.rows));
         let share = if is_unique(table, *lookup) {
             1.0 / right.rows
         } else {
@@ -193,10 +195,10 @@ fn joined(left: Size, right: Size, kind: MatchKind, share: f64) -> Size {
         MatchKind::Semi => left.rows * each.min(1.0),
         MatchKind::Anti => left.rows * (1.0 - each.min(0.99)),
     };
-    let mut distinct = left.distinct;
-    if matches!(kind, MatchKind::Inner | MatchKind::Left) {
-        distinct.extend(right.distinct);
-    }
+    let distinct = match kind {
+        MatchKind::Inner | MatchKind::Left => left.left_distinct().chain(right.left_distinct()).collect(),
+        MatchKind::Semi | MatchKind::Anti => left.distinct,
+    };
     Size { rows, cost: 0.0, distinct, all_rows: rows }
 }
 

@@ -118,7 +118,7 @@ fn in_memory_order(access: &Access, table: &Table, finishing: &Finishing, mfp: &
         };
         wanted / passing * LOOKUP_COST < TABLE_ROWS
     };
-    if matches!(access, Access::Scan | Access::Listed { .. }) && !few(finishing) {
+    if matches!(access, Access::Scan | Access::Listed { .. } | Access::Met { .. }) && !few(finishing) {
         return None;
     }
     let primary_key = table.primary_key_columns();
@@ -158,7 +158,7 @@ fn literal(expr: &ScalarExpr) -> f64 {
 /// The access as a range of this key or index, if it is one or reads all rows.
 fn from_all(access: &Access, wanted: Lookup) -> Option<Access> {
     match access {
-        Access::Scan | Access::Listed { .. } => Some(Access::Range {
+        Access::Scan | Access::Listed { .. } | Access::Met { .. } => Some(Access::Range {
             lookup: wanted,
             prefix: Vec::new(),
             lower: None,
@@ -190,7 +190,9 @@ impl<'k> OrderKey<'k> {
 fn bound_columns(access: &Access) -> usize {
     match access {
         Access::Range { prefix, lower, upper, .. } => prefix.len() + usize::from(lower.is_some() || upper.is_some()),
-        Access::Scan | Access::Listed { .. } | Access::Inverted { .. } | Access::Lookup { .. } => 0,
+        Access::Scan | Access::Listed { .. } | Access::Met { .. } | Access::Inverted { .. } | Access::Lookup { .. } => {
+            0
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Inner joins: starts from the smallest input, then takes in turn what costs least: looking up a table by
 //! an index, arranging both sides by a key, or all pairs.
 
-use super::access::{lookups, same_class, with_filters};
+use super::access::{is_null_literal, lookups, same_class, with_filters};
 use super::chain::Chain;
 use super::costs::{JOINED_ROWS, LOOKUP_COST, RANGE_SHARE, TABLE_ROWS};
 use super::estimate::Estimate;
@@ -138,7 +138,10 @@ impl Planner<'_> {
     ) -> Result<Plan, PlanError> {
         let mut pending = Pending::new(inputs, on, same, self);
         if let Some(order) = self.join_order(&pending, same) {
-            return self.join_in_order(pending, &order, mfp);
+            return match self.by_reference(&pending, same, &order) {
+                Some(found) => Ok(through(self.plan(&found)?, mfp)),
+                None => self.join_in_order(pending, &order, mfp),
+            };
         }
         let Some(first) = pending.first(self.maintained) else {
             return Ok(through(Plan::Constant { rows: vec![Row::pack([])], arity: 0, names: Names::default() }, mfp));
@@ -158,7 +161,7 @@ impl Planner<'_> {
 
     /// Takes the inputs in an order that was found by their sizes.
     fn join_in_order(&mut self, mut pending: Pending<'_>, order: &JoinOrder, mfp: Mfp) -> Result<Plan, PlanError> {
-        let mut order = order.iter().copied();
+        let mut order = order.steps.iter().copied();
         let (first, _, rows) = order.next().ok_or_else(out_of_reach)?;
         let mut stream = Stream {
             plan: self.plan(&pending.inputs[first])?,
@@ -301,6 +304,8 @@ impl Planner<'_> {
                     HeldSide::Stream => ((input, keys.right), (there, keys.left)),
                 };
                 at = if held == HeldSide::Input { [0, stream.arity] } else { [range.len(), 0] };
+                let left =
+                    if keys.null_safe || range_hint.is_some() { left } else { Box::new(self.met(*left, &left_key)) };
                 let plan = Plan::Join {
                     left,
                     right,
@@ -347,6 +352,8 @@ impl Planner<'_> {
             let mut key = Vec::with_capacity(wanted.len());
             let mut used = Vec::new();
             let mut answered = Vec::new();
+            let mut nulls = Vec::new();
+            let with_nulls = !self.maintained && self.has_nulls(table, lookup);
             for column in wanted {
                 let class = &columns[*column].scalar;
                 let link = links.found.iter().position(|link| {
@@ -360,6 +367,9 @@ impl Planner<'_> {
                     continue;
                 }
                 let constant = mfp.filter.iter().enumerate().find_map(|(at, (_, predicate))| {
+                    if with_nulls && shape::null_test(predicate) == Some(&ScalarExpr::Column(*column)) {
+                        return Some((at, expr::null(class.clone())));
+                    }
                     let (left, right) = shape::equality(predicate)?;
                     let value = match (shape::relabelled(left), shape::relabelled(right)) {
                         (ScalarExpr::Column(own), value) | (value, ScalarExpr::Column(own)) if own == column => value,
@@ -371,6 +381,7 @@ impl Planner<'_> {
                     fits.then(|| (at, value.clone()))
                 });
                 let Some((at, value)) = constant else { break };
+                nulls.extend(is_null_literal(&value).then_some(*column));
                 key.push(value);
                 answered.push(at);
             }
@@ -389,7 +400,7 @@ impl Planner<'_> {
                 lookup,
                 key,
                 mfp: with_filters(mfp.clone(), residual),
-                rows: self.lookup_rows(table, lookup, wanted.len()),
+                rows: self.lookup_rows(table, lookup, wanted.len()) * self.times_null(table, &nulls),
                 used,
             };
             let better = |best: &LookedUp| {
@@ -404,7 +415,7 @@ impl Planner<'_> {
 }
 
 impl<'a> Pending<'a> {
-    fn new(inputs: &'a [Mir], on: &[ScalarExpr], same: &[(usize, usize)], planner: &Planner) -> Pending<'a> {
+    pub(super) fn new(inputs: &'a [Mir], on: &[ScalarExpr], same: &[(usize, usize)], planner: &Planner) -> Pending<'a> {
         let mut start = 0;
         let mut ranges = Vec::with_capacity(inputs.len());
         for input in inputs {

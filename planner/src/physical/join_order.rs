@@ -33,8 +33,12 @@ pub(super) enum JoinMethod {
     HoldStream,
 }
 
-/// Inputs in their order, each with how it comes and how many rows there are then.
-pub(super) type JoinOrder = Vec<(usize, JoinMethod, f64)>;
+/// Inputs in their order, each with how it comes and how many rows there are then; and what that costs, in rows of a scan.
+#[derive(Clone)]
+pub(super) struct JoinOrder {
+    pub(super) steps: Vec<(usize, JoinMethod, f64)>,
+    pub(super) cost: f64,
+}
 
 /// Columns that are all equal: the inputs they are of, with their different values.
 struct EqualColumns {
@@ -186,13 +190,6 @@ fn has(set: Set, input: usize) -> bool {
     set & bit(input) != 0
 }
 
-/// The cheapest way to a set.
-#[derive(Clone)]
-struct Way {
-    cost: f64,
-    order: JoinOrder,
-}
-
 /// What one input is to those that are there.
 struct Ties {
     linked: bool,
@@ -213,13 +210,13 @@ impl Planner<'_> {
         let graph = JoinGraph::new(inputs, &pending.on, same);
         let near: Vec<Set> = (0..count).map(|input| pending.near(input)).collect();
         let mut ties: BTreeMap<(usize, Set), Ties> = BTreeMap::new();
-        let alone = |input: usize| Way {
+        let alone = |input: usize| JoinOrder {
             cost: graph.inputs[input].cost,
-            order: vec![(input, JoinMethod::HoldInput, graph.inputs[input].rows)],
+            steps: vec![(input, JoinMethod::HoldInput, graph.inputs[input].rows)],
         };
-        let mut ways: BTreeMap<Set, Way> = (0..count).map(|input| (bit(input), alone(input))).collect();
+        let mut ways: BTreeMap<Set, JoinOrder> = (0..count).map(|input| (bit(input), alone(input))).collect();
         for _ in 1..count {
-            let mut next: BTreeMap<Set, Way> = BTreeMap::new();
+            let mut next: BTreeMap<Set, JoinOrder> = BTreeMap::new();
             for (set, way) in &ways {
                 for input in (0..count).filter(|input| !has(*set, *input) && near[*input] & set != 0) {
                     poll::step_or_unwind();
@@ -229,8 +226,8 @@ impl Planner<'_> {
                     let rows = graph.rows(to);
                     let cost = way.cost + cost + rows * JOINED_COST;
                     if next.get(&to).is_none_or(|other| cost < other.cost) {
-                        let order = way.order.iter().copied().chain([(input, step, rows)]).collect();
-                        next.insert(to, Way { cost, order });
+                        let steps = way.steps.iter().copied().chain([(input, step, rows)]).collect();
+                        next.insert(to, JoinOrder { steps, cost });
                     }
                 }
             }
@@ -241,7 +238,7 @@ impl Planner<'_> {
                 ways.retain(|_, way| way.cost <= costs[SETS_MAX - 1]);
             }
         }
-        ways.into_values().next().map(|way| way.order)
+        ways.into_values().next()
     }
 
     /// What an input is to those of a set.

@@ -2,17 +2,23 @@
 //! are no equalities, by first joining the distinct left values with the right side.
 
 use super::chain::Chain;
-use super::costs::LOOKUP_COST;
-use super::join::LookedUp;
+use super::costs::{BETTER_SHARE, HASHED_COST, HELD_COST, JOINED_COST, LOOKUP_COST};
+use super::join::{LookedUp, Pending};
 use super::order::Links;
 use super::{Planner, gives_right, through};
 use crate::error::PlanError;
 use crate::mir::{Mir, expr};
 use crate::names::Names;
-use crate::plan::{MatchKind, Plan};
+use crate::plan::{Lookup, MatchKind, Plan};
 use crate::scalar::{Mfp, ScalarExpr};
 use repr::ColumnType;
 use std::collections::BTreeSet;
+
+/// A relation beside the distinct values of another, and what makes them equal.
+struct WithValues {
+    inputs: [Mir; 2],
+    on: Vec<ScalarExpr>,
+}
 
 impl Planner<'_> {
     /// Plans a join that keeps its left side.
@@ -22,7 +28,7 @@ impl Planner<'_> {
         kind: MatchKind,
         on: &[ScalarExpr],
         same: &[(usize, usize)],
-        mfp: Mfp,
+        mut mfp: Mfp,
     ) -> Result<Plan, PlanError> {
         if same.is_empty()
             && let Some(joined) = self.sooner((left, right), kind, on)
@@ -41,27 +47,30 @@ impl Planner<'_> {
             && let Some(looked_up) = self.look_up(right, &links, &types)
             && (kind != MatchKind::Left || Chain::of(right, self.maintained).mfp.map.is_empty())
         {
-            let (left_size, right_size) = (self.estimate(left), self.estimate(right));
             if self.maintained {
                 let input = self.plan(left)?;
                 if self.may_look_up(&input, &looked_up.key) {
                     return self.match_by_lookup(left, right, kind, (on, &links), looked_up, mfp);
                 }
-            } else if !both.is_empty()
-                || left_size.rows * LOOKUP_COST < right_size.cost + right_size.rows + left_size.rows
-            {
+            } else if !both.is_empty() || self.is_better_looked_up((left, right), kind, on, &looked_up) {
                 return self.match_by_lookup(left, right, kind, (on, &links), looked_up, mfp);
             }
         }
         let plain = both.is_empty() && left_only.is_empty() && same.is_empty() && !links.is_empty();
-        if kind == MatchKind::Semi && plain && self.estimate(right).cost * LOOKUP_COST < self.estimate(left).cost {
-            return self.semi_from_right(left, right, (on, &links), mfp);
+        if kind == MatchKind::Semi
+            && plain
+            && let Some(values) = self.small_right((left, right), (on, &links))?
+        {
+            mfp.permute_input(arity + links.found.len(), &|column| column);
+            return self.join(&values.inputs, &values.on, &[], mfp);
         }
         if both.is_empty() && (same.is_empty() || on.is_empty()) {
             let (left_key, right_key) = match_keys(links, same, left_only, arity, &types);
             let width = if gives_right(kind) { types.len() } else { arity };
+            let left = self.plan(left)?;
+            let left = if kind == MatchKind::Semi && same.is_empty() { self.met(left, &left_key) } else { left };
             let plan = Plan::Join {
-                left: Box::new(self.plan(left)?),
+                left: Box::new(left),
                 right: Box::new(self.plan(right)?),
                 left_key,
                 right_key,
@@ -75,14 +84,35 @@ impl Planner<'_> {
         self.match_by_values(left, right, kind, (on, same), mfp)
     }
 
-    /// A small right side comes first: its distinct values, of which a left row equals one at most.
-    fn semi_from_right(
-        &mut self,
-        left: &Mir,
-        right: &Mir,
+    /// Whether asking for each left row takes less than reading the right side as a whole.
+    fn is_better_looked_up(
+        &self,
+        (left, right): (&Mir, &Mir),
+        kind: MatchKind,
+        on: &[ScalarExpr],
+        looked_up: &LookedUp,
+    ) -> bool {
+        let (left, right) = (self.estimate(left), self.estimate(right));
+        if self.sizes.is_none() {
+            return left.rows * LOOKUP_COST < right.cost + right.rows + left.rows;
+        }
+        // Where only that there is a row counts, none is read.
+        let asks_more = gives_right(kind) || !looked_up.mfp.filter.is_empty() || looked_up.used.len() < on.len();
+        let read = if asks_more || looked_up.lookup == Lookup::PrimaryKey { looked_up.rows } else { 0.0 };
+        left.rows * (1.0 + read) * LOOKUP_COST < right.cost + right.rows * HELD_COST + left.rows * HASHED_COST
+    }
+
+    /// The left side with the distinct values of a small right side, which come first: of these a left row equals one at most.
+    /// None if it takes less to read the left side as a whole.
+    fn small_right(
+        &self,
+        (left, right): (&Mir, &Mir),
         (on, links): (&[ScalarExpr], &Links),
-        mut mfp: Mfp,
-    ) -> Result<Plan, PlanError> {
+    ) -> Result<Option<WithValues>, PlanError> {
+        let (left_size, right_size) = (self.estimate(left), self.estimate(right));
+        if self.sizes.is_none() && right_size.cost * LOOKUP_COST >= left_size.cost {
+            return Ok(None);
+        }
         let (arity, width) = (left.arity(), right.arity());
         let inner = links.found.iter().map(|link| link.inner.clone()).collect();
         let values = right.clone().map(inner).project((width..width + links.found.len()).collect()).distinct();
@@ -94,8 +124,18 @@ impl Planner<'_> {
             let args = vec![link.outer.clone(), ScalarExpr::Column(arity + index)];
             conditions.push(ScalarExpr::Call { function, args, result: result.clone() });
         }
-        mfp.permute_input(arity + links.found.len(), &|column| column);
-        self.join(&[left.clone(), values], &conditions, &[], mfp)
+        let values = WithValues { inputs: [left.clone(), values], on: conditions };
+        if self.sizes.is_some() {
+            let asked = left_size.cost
+                + right_size.cost
+                + right_size.rows * HELD_COST
+                + left_size.rows * (HASHED_COST + JOINED_COST);
+            let pending = Pending::new(&values.inputs, &values.on, &[], self);
+            if self.join_order(&pending, &[]).is_none_or(|order| order.cost >= asked * BETTER_SHARE) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(values))
     }
 
     fn match_by_lookup(

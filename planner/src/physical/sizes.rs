@@ -17,7 +17,7 @@ use crate::plan::{Access, LocalId, Lookup, MatchKind};
 use crate::scalar::{EvalContext, Mfp, ScalarExpr, Volatility};
 use crate::statistics::{ColumnStatistics, LARGE_ROWS, TableStatistics};
 use crate::transform::shape;
-use repr::{Datum, RelationId, poll};
+use repr::{ColumnIndex, Datum, RelationId, poll};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -60,6 +60,22 @@ impl Size {
         Size { rows, cost, distinct: vec![None; arity], all_rows: rows }
     }
 
+    /// What refers to a key has no more values than that has rows.
+    pub(super) fn refers(&mut self, table: &Table, rows: impl Fn(RelationId) -> Option<u64>) {
+        for key in &table.foreign_keys {
+            if let ([column], Some(rows)) = (key.columns.as_slice(), rows(key.target))
+                && let Some(distinct) = &mut self.distinct[*column]
+            {
+                *distinct = distinct.min((rows as f64).max(1.0));
+            }
+        }
+    }
+
+    /// The different values of each column that are left: no more than rows.
+    pub(super) fn left_distinct(&self) -> impl Iterator<Item = Option<f64>> {
+        self.distinct.iter().map(|distinct| distinct.map(|distinct| distinct.min(self.rows)))
+    }
+
     /// The different values of an expression over the columns; as many as rows if nothing is known.
     pub(super) fn distinct_of(&self, expr: &ScalarExpr) -> Option<f64> {
         match shape::relabelled(expr) {
@@ -87,6 +103,20 @@ impl Planner<'_> {
         let shares = columns.map(|column| Some(column_statistics(table, known, *column)?.share_of_any()));
         let share = shares.collect::<Option<Vec<f64>>>()?.into_iter().product::<f64>();
         Some((known.rows as f64 * share).max(1.0))
+    }
+
+    /// The rows of a table that is known to be large.
+    pub(super) fn large_rows(&self, relation: RelationId) -> Option<f64> {
+        self.known(relation).filter(|known| known.rows >= LARGE_ROWS).map(|known| known.rows as f64)
+    }
+
+    /// How many times as many rows have NULLs in these columns as have any one value there, where statistics say it.
+    pub(super) fn times_null(&self, table: &Table, columns: &[ColumnIndex]) -> f64 {
+        let of_column = |column: &ColumnIndex| {
+            let known = column_statistics(table, self.known(table.id)?, *column)?;
+            Some(known.null_share / known.share_of_any().max(f64::MIN_POSITIVE))
+        };
+        columns.iter().map(|column| of_column(column).unwrap_or(1.0)).product()
     }
 
     /// Whether so many keys of an index find so much that reading all rows is quicker.
@@ -137,6 +167,7 @@ impl Planner<'_> {
                 size.distinct[*column] = Some(rows);
             }
         }
+        size.refers(table, |target| Some(self.known(target)?.rows));
         let share = share_by_all(mfp.filter.iter().map(|(_, predicate)| predicate), &of_column);
         let found = self.access(relation, &self.with_kept(relation, mfp.clone()));
         if let Access::Lookup { lookup, keys, .. } = &found.access {
@@ -161,7 +192,7 @@ impl Planner<'_> {
             Mir::Join { inputs, on, same } => {
                 let inputs: Vec<Size> = inputs.iter().map(|input| self.size(input, sizes)).collect();
                 let cost: f64 = inputs.iter().map(|input| input.cost + input.rows).sum();
-                let distinct = inputs.iter().flat_map(|input| input.distinct.iter().copied()).collect();
+                let distinct = inputs.iter().flat_map(Size::left_distinct).collect();
                 let rows = JoinGraph::new(inputs, on, same).all_rows();
                 Size { rows, cost: cost + rows * JOINED_COST, distinct, all_rows: rows }
             }
@@ -245,7 +276,7 @@ impl Planner<'_> {
         let mut size = Size { rows: left.rows, cost, distinct: left.distinct.clone(), all_rows: left.rows };
         match kind {
             MatchKind::Inner | MatchKind::Left => {
-                size.distinct.extend(right.distinct.iter().copied());
+                size.distinct = left.left_distinct().chain(right.left_distinct()).collect();
                 let joined = JoinGraph::new(vec![left.clone(), right], on, same).all_rows();
                 size.rows = if kind == MatchKind::Left { joined.max(left.rows) } else { joined };
             }

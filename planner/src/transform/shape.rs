@@ -162,6 +162,13 @@ pub(crate) fn at_most(column: usize, bound: i64) -> Result<ScalarExpr, PlanError
     Ok(ScalarExpr::Call { function: found.function, args, result: ScalarType::Bool })
 }
 
+/// `left = right`, each a column with its type.
+pub(crate) fn equal(left: (usize, &ScalarType), right: (usize, &ScalarType)) -> Result<ScalarExpr, PlanError> {
+    let found = registry::resolve_operator("=", Some(left.1), right.1)?;
+    let args = vec![ScalarExpr::Column(left.0), ScalarExpr::Column(right.0)];
+    Ok(ScalarExpr::Call { function: found.function, args, result: ScalarType::Bool })
+}
+
 /// `expr IS NULL`.
 pub fn is_null(expr: &ScalarExpr, types: &[ColumnType]) -> Result<ScalarExpr, PlanError> {
     let scalar = crate::mir::expr::scalar_type(expr, types);

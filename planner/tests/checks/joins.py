@@ -3,6 +3,8 @@
 
     statistics    made by themselves and by ANALYZE; pg_class and pg_stats show them, and nobody's values
     erasure       after GDPR FORGET no value is known any more, and joins are as right as before
+    by reference  people's rows are found by a part of a foreign key, through the table that it refers to; those with NULLs, too
+    existence     EXISTS and NOT EXISTS by entries alone, of keys with NULLs and without, amid a transaction's own rows
     joins         of two to six tables, by keys and by parts of them, inner, left, semi and anti, under groups, orders and limits
 
     joins.py [--seed N] [--count N] [--seconds N] [--case N]     prints how many cases ran; --case repeats one of them
@@ -22,12 +24,18 @@ TABLES = {
     "places": 40,
     "visits": 24_000,
     "notes": 15_000,
+    "goods": 2_000,
+    "stock": 8_000,
+    "lines": 24_000,
 }
 DEFINITIONS = """
 CREATE TABLE places (id int PRIMARY KEY, name text, kind int);
 CREATE {subject}TABLE people (id int PRIMARY KEY, name text, place int, born date);
 CREATE TABLE visits (id int PRIMARY KEY, person int NOT NULL {owned}people(id), place int, day date, cost numeric(10, 2), mark text);
 CREATE TABLE notes (person int NOT NULL {owned}people(id), number int, visit int, word text, size bigint, PRIMARY KEY (person, number));
+CREATE TABLE goods (id int PRIMARY KEY, word text, size int);
+CREATE TABLE stock (good int NOT NULL REFERENCES goods (id), place int NOT NULL REFERENCES places (id), PRIMARY KEY (good, place));
+CREATE TABLE lines (id int PRIMARY KEY, person int NOT NULL {owned}people(id), good int, place int, amount int, FOREIGN KEY (good, place) REFERENCES stock (good, place));
 CREATE INDEX visits_place ON visits (place);
 CREATE INDEX notes_visit ON notes (visit);
 INSERT INTO places SELECT n, 'p' || n % 7, n % 3 FROM generate_series(0, {places}) n;
@@ -36,7 +44,11 @@ INSERT INTO people SELECT n, 'name ' || n % 311, CASE WHEN n % 19 = 0 THEN NULL 
 INSERT INTO visits SELECT n, 1 + n * n % {people}, CASE WHEN n % 23 = 0 THEN NULL ELSE n % 45 END, date '2020-01-01' + n % 900,
     n % 500 / 4.0, CASE WHEN n % 100 = 0 THEN 'rare' WHEN n % 3 = 0 THEN NULL ELSE 'often' END FROM generate_series(1, {visits}) n;
 INSERT INTO notes SELECT 1 + n % {people}, n / {people}, CASE WHEN n % 11 = 0 THEN NULL ELSE n * 3 % 30000 END, 'w' || n % 97, n % 1000
-    FROM generate_series(0, {notes}) n
+    FROM generate_series(0, {notes}) n;
+INSERT INTO goods SELECT n, 'g' || n % 37, n % 100 FROM generate_series(1, {goods}) n;
+INSERT INTO stock SELECT 1 + n / 4, (n / 4 * 7 + n % 4 * 11) % 40 FROM generate_series(0, {stock} - 1) n;
+INSERT INTO lines SELECT n, 1 + n * 13 % {people}, CASE WHEN n % 17 = 0 THEN NULL ELSE 1 + good END, CASE WHEN n % 29 = 0 THEN NULL ELSE (good * 7 + n % 4 * 11) % 40 END,
+    n % 101 FROM generate_series(1, {lines}) n, LATERAL (SELECT n * 31 % {goods} AS good) AS chosen
 """
 # What ties two tables: their columns.
 TIES = {
@@ -47,14 +59,49 @@ TIES = {
     ("notes", "visits"): ["visit = id", "person = person AND visit = id", "visit + 1 = id"],
     ("visits", "visits"): ["person = id"],
     ("notes", "notes"): ["person = person AND number = number", "visit = visit"],
+    ("lines", "goods"): ["good = id"],
+    ("lines", "stock"): ["good = good AND place = place", "good = good"],
+    ("lines", "people"): ["person = id"],
+    ("lines", "lines"): ["good = good AND place = place"],
+    ("stock", "goods"): ["good = id"],
+    ("stock", "places"): ["place = id"],
 }
 FILTERS = {
     "people": ["{a}.born < date '1960-01-01'", "{a}.name LIKE 'name 1%'", "{a}.place IS NULL", "{a}.id % 5 = 1", "{a}.place IN (1, 2, 3)"],
     "places": ["{a}.kind = 1", "{a}.name = 'p3'", "{a}.id < 5"],
     "visits": ["{a}.mark = 'rare'", "{a}.mark IS NULL", "{a}.day BETWEEN date '2020-03-01' AND date '2020-03-20'", "{a}.cost > 100.5", "{a}.place = 7"],
+    "goods": ["{a}.size = 7", "{a}.word = 'g3'", "{a}.size < 3 OR {a}.word = 'g9'", "{a}.id % 40 = 1"],
+    "stock": ["{a}.place = 3", "{a}.good < 20"],
+    "lines": ["{a}.amount > 95", "{a}.place IS NULL", "{a}.good IS NULL", "{a}.amount % 7 = 1"],
     "notes": ["{a}.word = 'w13'", "{a}.size BETWEEN 10 AND 30", "{a}.number = 2", "{a}.word < 'w2'", "{a}.size % 2 = 0 OR {a}.number > 1"],
 }
-COLUMNS = {"people": ["id", "name", "born"], "places": ["id", "name"], "visits": ["id", "day", "mark"], "notes": ["person", "number", "word"]}
+COLUMNS = {"people": ["id", "name", "born"], "places": ["id", "name"], "visits": ["id", "day", "mark"], "notes": ["person", "number", "word"],
+           "goods": ["id", "word"], "stock": ["good", "place"], "lines": ["id", "good", "place"]}
+# Joins by a part of a foreign key.
+PARTLY = [
+    "SELECT count(*), sum(l.amount), count(l.place), min(l.id), max(l.id) FROM goods g JOIN lines l ON l.good = g.id WHERE g.size = 7",
+    "SELECT l.id, l.place, g.word FROM lines l, goods g WHERE l.good = g.id AND g.id IN (3, 77, 500) AND l.amount > g.size ORDER BY 1",
+    "SELECT l.id, g.id FROM (SELECT id FROM goods WHERE size = 7 UNION ALL SELECT id FROM goods WHERE size = 7) g JOIN lines l ON g.id = l.good ORDER BY 1, 2 LIMIT 90",
+    "SELECT g.id, l.amount FROM lines l JOIN goods g ON l.good = g.id WHERE g.word = 'g3' AND g.size = 7 AND l.place IS NULL ORDER BY 1, 2",
+    "SELECT count(*) FROM lines l JOIN goods g ON l.good = g.id WHERE g.size = 7 AND l.place IS NOT NULL",
+    "SELECT sum(l.amount) FROM lines l, goods g WHERE g.id = l.good AND g.size = 7 AND l.amount < (SELECT avg(m.amount) FROM lines m WHERE m.good = g.id)",
+    "SELECT count(*), sum(l.amount) FROM lines l, goods g WHERE (g.id = l.good AND g.word = 'g1' AND g.size = 7 AND l.amount < 50) OR (g.id = l.good AND g.word = 'g4' AND g.size = 8)",
+    "SELECT count(*) FROM lines l JOIN goods g ON l.good = g.id WHERE g.size = 7 AND g.size = 8",
+    "SELECT count(*), min(s.place) FROM stock s JOIN lines l ON l.good = s.good WHERE s.good < 9",
+]
+# What an index's entries say.
+EXISTING = [
+    "SELECT count(*), min(id) FROM people p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.person = p.id) AND p.id % 2 = 1",
+    "SELECT count(*), min(id) FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person = p.id) AND p.id < 50",
+    "SELECT count(*), sum(n.number) FROM notes n WHERE NOT EXISTS (SELECT 1 FROM notes m WHERE m.visit = n.visit + 1) AND n.person < 40",
+    "SELECT count(*) FROM stock s WHERE NOT EXISTS (SELECT 1 FROM lines l WHERE l.good = s.good AND l.place IS NULL) AND s.good < 60",
+    "SELECT count(*) FROM stock s WHERE EXISTS (SELECT 1 FROM lines l WHERE l.good = s.good AND l.place IS NULL) AND s.good < 60",
+    "SELECT s.good, l.id FROM stock s LEFT JOIN lines l ON l.good = s.good AND l.place IS NULL WHERE s.good < 20 ORDER BY 1, 2",
+    "SELECT count(*) FROM goods g WHERE g.id < 30 AND EXISTS (SELECT 1 FROM stock s WHERE s.good = g.id)",
+    "SELECT count(*) FROM lines l WHERE l.id < 300 AND l.place NOT IN (SELECT place FROM stock WHERE good = 3)",
+    "SELECT p.id, count(v.id) FROM people p LEFT JOIN visits v ON v.person = p.id AND v.mark NOT LIKE 'r%' GROUP BY p.id ORDER BY 2 DESC, 1 LIMIT 9",
+    "SELECT count(*) FROM visits v WHERE v.place IN (SELECT id FROM places WHERE kind = 1 AND name = 'p3')",
+]
 
 
 class Query:
@@ -150,7 +197,7 @@ def statistics(wire):
     known = {(row[0], row[1]): row[2:] for row in shown}
     require(known["places", "kind"][0] == "3" and known["places", "kind"][1], f"values of an impersonal table: {known['places', 'kind']}")
     for (table, column), (_, common, bounds) in known.items():
-        require(table == "places" or (common is None and bounds is None), f"values of people are shown: {table}.{column}")
+        require(table in ("places", "goods", "stock") or (common is None and bounds is None), f"values of people are shown: {table}.{column}")
     require(float(known["people", "id"][0]) == -1, "a key has as many values as rows")
 
 
@@ -169,9 +216,71 @@ def estimates(wire):
         asked(wire, sql)
 
 
+def alike(wire, other, queries, where=""):
+    for sql in queries:
+        found, expected = asked(wire, sql), asked(other, sql)
+        require(found == expected, f"{where}{sql}: {found[:3]} here, {expected[:3]} in PostgreSQL")
+
+
+def by_reference(wire, other):
+    """What has NULLs in its foreign key is found, too; where nothing refers, or may not yet, all rows are read."""
+    alike(wire, other, PARTLY)
+    plan = " ".join(row[0] for row in asked(wire, f"EXPLAIN {PARTLY[0]}"))
+    require("l.good = stock.good" in plan and "l.place IS NULL" in plan, f"not by way of what it refers to: {plan}")
+    plan = " ".join(row[0] for row in asked(wire, "EXPLAIN SELECT count(*) FROM goods g JOIN lines l ON l.good = g.id"))
+    require("stock" not in plan, f"all rows are wanted: {plan}")
+    for one in (wire, other):
+        for sql in ("BEGIN", "INSERT INTO goods VALUES (90001, 'g3', 7)", "INSERT INTO stock VALUES (90001, 1)",
+                    "INSERT INTO lines VALUES (90001, 1, 90001, 1, 5), (90002, 1, 90001, NULL, 6)", "DELETE FROM lines WHERE id % 5 = 0",
+                    "UPDATE lines SET place = NULL WHERE id % 7 = 0"):
+            asked(one, sql)
+    alike(wire, other, PARTLY + EXISTING, "amid a transaction: ")
+    for one in (wire, other):
+        asked(one, "ROLLBACK")
+    # Until COMMIT what is deferred may refer to nothing.
+    for one in (wire, other):
+        for sql in ("ALTER TABLE lines DROP CONSTRAINT lines_good_place_fkey",
+                    "ALTER TABLE lines ADD CONSTRAINT later FOREIGN KEY (good, place) REFERENCES stock (good, place) DEFERRABLE INITIALLY DEFERRED",
+                    "BEGIN", "INSERT INTO lines VALUES (90003, 1, 7, 39, 5)"):
+            asked(one, sql)
+    alike(wire, other, PARTLY, "deferred: ")
+    for one in (wire, other):
+        for sql in ("ROLLBACK", "ALTER TABLE lines DROP CONSTRAINT later", "INSERT INTO lines VALUES (90003, 1, 7, 39, 5)",
+                    "ALTER TABLE lines ADD CONSTRAINT unchecked FOREIGN KEY (good, place) REFERENCES stock (good, place) NOT VALID"):
+            asked(one, sql)
+    alike(wire, other, PARTLY, "not valid: ")
+    for one in (wire, other):
+        for sql in ("DELETE FROM lines WHERE id = 90003", "ALTER TABLE lines VALIDATE CONSTRAINT unchecked"):
+            asked(one, sql)
+    alike(wire, other, PARTLY, "validated: ")
+
+
+# Erasure blanks columns that are declared NOT NULL.
+PARCELS = """
+CREATE TABLE parcels (id int PRIMARY KEY, sender int NOT NULL OWNED_BY people(id), receiver int NOT NULL OWNED_BY people(id), good int NOT NULL, place int NOT NULL,
+    FOREIGN KEY (good, place) REFERENCES stock (good, place), ON DEL sender ANON (sender, place));
+INSERT INTO parcels SELECT n, 1 + n % 4000, 1 + (n + 1) % 4000, 1 + n % 2000, (n % 2000 * 7 + n % 4 * 11) % 40 FROM generate_series(1, 16000) n;
+ANALYZE parcels
+"""
+BLANKED = "SELECT count(*), count(p.place), sum(p.id) FROM goods g JOIN parcels p ON p.good{} = g.id WHERE g.size = 17 AND g.id < 90"
+
+
+def existence(wire, other):
+    """Rows that are only asked for are not opened, and are there all the same."""
+    alike(wire, other, EXISTING)
+
+
 def forgotten(wire):
     """No value outlives an erasure; what is expected is reckoned without."""
+    for sql in PARCELS.split(";\n"):
+        asked(wire, sql)
+    plan = " ".join(row[0] for row in asked(wire, f"EXPLAIN {BLANKED.format('')}"))
+    require("p.place IS NULL" in plan, f"not by way of what it refers to: {plan}")
+    before = asked(wire, BLANKED.format(""))
     asked(wire, "GDPR FORGET people(17)")
+    asked(wire, "ANALYZE parcels")
+    after, plainly = asked(wire, BLANKED.format("")), asked(wire, BLANKED.format(" + 0"))
+    require(after == plainly and after[0][1] < before[0][1] and after[0][1] < after[0][0], f"what is blank is lost: {before}, then {after}, which is {plainly}")
     # Until the next look of the server none is known.
     plan = " ".join(row[0] for row in asked(wire, "EXPLAIN SELECT count(*) FROM visits WHERE mark = 'rare'"))
     require("(rows=" in plan, f"sizes stay known: {plan}")
@@ -195,7 +304,7 @@ def main():
                 asked(one, sql)
         asked(other, "ANALYZE")
         asked(wire, "SET dogwood.auto_views = off")
-        for check in (statistics, estimates):
+        for check in (statistics, estimates, lambda wire: existence(wire, other), lambda wire: by_reference(wire, other)):
             try:
                 check(wire)
                 passed += 1

@@ -129,9 +129,10 @@ impl Run<'_> {
                 let width = self.database.catalog.table(*relation).map_or(0, |table| table.columns.len())
                     + usize::from(*with_key);
                 let table = self.access(*relation, &Access::Scan)?;
+                let (table, columns, key) = without_nulls(table, columns, key);
                 let input = self.plan(input)?;
                 let joined = self.joined(input, width, *kind, |run, row| {
-                    let wanted = run.eval_all(key, row)?;
+                    let wanted = run.eval_all(&key, row)?;
                     run.found((row, &wanted), (&table, &columns), condition, *with_key)
                 })?;
                 self.mfp(joined, mfp)?
@@ -366,7 +367,7 @@ impl Run<'_> {
         let own = |columns: &[usize], row: &Row| columns.iter().map(|column| row[*column].clone()).collect::<Row>();
         Ok(match access {
             // What an inverted index finds may be too much, so all will do.
-            Access::Scan | Access::Listed { .. } | Access::Inverted { .. } => rows.collect(),
+            Access::Scan | Access::Listed { .. } | Access::Met { .. } | Access::Inverted { .. } => rows.collect(),
             Access::Lookup { lookup, keys, .. } => {
                 let columns = self.lookup_columns(relation, *lookup);
                 let mut wanted_keys = Vec::with_capacity(keys.len());
@@ -465,6 +466,20 @@ impl Run<'_> {
 }
 
 /// Rows by the SQL equality of some columns.
+/// A table and the key that is asked of it, without the literal NULLs, which ask for NULLs.
+fn without_nulls(
+    mut table: Vec<(Datum, Row)>,
+    columns: Vec<usize>,
+    key: &[ScalarExpr],
+) -> (Vec<(Datum, Row)>, Vec<usize>, Vec<ScalarExpr>) {
+    let asks_null = |value: &ScalarExpr| matches!(value, ScalarExpr::Literal(Datum::Null, _));
+    let (nulls, others): (Vec<_>, Vec<_>) =
+        columns.into_iter().zip(key.iter().cloned()).partition(|(_, value)| asks_null(value));
+    table.retain(|(_, row)| nulls.iter().all(|(column, _)| row[*column].is_null()));
+    let (columns, key) = others.into_iter().unzip();
+    (table, columns, key)
+}
+
 fn groups(rows: Vec<Row>, keys: &[usize]) -> Vec<Vec<Row>> {
     let mut groups: BTreeMap<Vec<u8>, Vec<Row>> = BTreeMap::new();
     for row in rows {

@@ -7,15 +7,18 @@
 //! A row is made of values only where somebody computes with it. Nothing of the right is asked for before the left has given a
 //! row, and nothing more of the left once nothing is held that could match.
 
+use crate::access::tell;
+use crate::get::of_keys;
 use crate::join::HashJoin;
 use crate::join::held::encode;
+use crate::lookup_join::evaluate;
 use crate::once::{Keeping, OneShot, PackedPull, Pull};
 use crate::standing_columns::StandingColumns;
-use planner::plan::MatchKind;
+use planner::plan::{Access, MatchKind, Plan, Way};
 use planner::scalar::{Mfp, ScalarExpr};
-use repr::hash::RandomState;
+use repr::hash::{HashSet, RandomState};
 use repr::row::{RowIter, write_datum};
-use repr::{Datum, poll};
+use repr::{Datum, key, poll};
 use state::SqlError;
 use state::answer::Stored;
 use state::interrupt::Ticker;
@@ -61,6 +64,18 @@ struct KeyedSide<'p> {
     /// The row as values: all, or those of the key.
     row: Vec<Datum>,
     code: Vec<u8>,
+    /// Of the left: what reads a table as a whole, or by the keys of the right if these are few.
+    met: Option<&'p Plan>,
+}
+
+/// The different keys of what is held, as long as they are few.
+struct FewKeys<'p> {
+    plan: &'p Plan,
+    /// Where those that are looked up are among the join's keys.
+    places: &'p [usize],
+    keys_max: usize,
+    keys: Vec<Vec<Datum>>,
+    seen: HashSet<Vec<u8>>,
 }
 
 /// What is made of the rows that come out.
@@ -199,7 +214,7 @@ impl<'p> KeyedSide<'p> {
         let columns = by_place.iter().map(|(_, column)| *column).collect();
         let kept = by_place.into_iter().map(|(place, _)| place).collect();
         let row = if is_packed { vec![Datum::Null; width] } else { Vec::new() };
-        (KeyedSide { input, key, key_columns, kept, is_packed, row, code: Vec::new() }, columns)
+        (KeyedSide { input, key, key_columns, kept, is_packed, row, code: Vec::new(), met: None }, columns)
     }
 
     /// Goes to the next row; false at the end. Whether it has a key stands in the second.
@@ -225,6 +240,26 @@ impl<'p> KeyedSide<'p> {
             self.kept.iter().for_each(|column| write_datum(out, &self.row[*column]));
         }
     }
+}
+
+impl<'p> FewKeys<'p> {
+    fn of(plan: &'p Plan) -> Option<Self> {
+        let Plan::Get { access: Access::Met { places, keys_max, .. }, .. } = plan else { return None };
+        Some(FewKeys { plan, places, keys_max: *keys_max, keys: Vec::new(), seen: HashSet::default() })
+    }
+
+    /// With a key more; none if these are too many.
+    fn with(mut self, values: &[Datum]) -> Option<Self> {
+        let key: Vec<Datum> = self.places.iter().map(|place| values[*place].clone()).collect();
+        if self.seen.insert(key::encode_all(&key)) {
+            self.keys.push(key);
+        }
+        (self.keys.len() <= self.keys_max).then_some(self)
+    }
+}
+
+fn is_met(plan: &Plan) -> bool {
+    matches!(plan, Plan::Get { access: Access::Met { .. }, .. })
 }
 
 /// Appends some columns of a packed row as they stand, in the order of their places.
@@ -302,7 +337,15 @@ impl<'p> HashJoinRows<'p> {
         HashJoinRows { left, right, join, keeping, held: None, at: At::default(), output, shot: shot.clone() }
     }
 
-    /// What is held, once the left has given a row.
+    /// The left is what this plan reads: if it says so, by the keys of the right, where these are few.
+    #[must_use]
+    pub(crate) fn met_by(mut self, left: &'p Plan) -> Self {
+        let finds = matches!(self.join.kind, MatchKind::Inner | MatchKind::Semi) && !self.join.null_safe;
+        self.left.met = Some(left).filter(|_| finds && self.keeping.is_none());
+        self
+    }
+
+    /// What is held, once the left has given a row; or before, if its keys may tell which rows of the left are read.
     fn held(&mut self) -> Result<Arc<HeldRows>, SqlError> {
         if let Some(held) = self.held.clone().or_else(|| self.keeping.as_ref().and_then(Keeping::held)) {
             self.held = Some(held.clone());
@@ -310,14 +353,27 @@ impl<'p> HashJoinRows<'p> {
         }
         let all = matches!(self.join.kind, MatchKind::Inner | MatchKind::Left);
         let mut held = HeldRows::default();
+        let mut few = self.left.met.take().and_then(FewKeys::of);
+        let was_asked = few.as_ref().map(|few| few.plan);
         while let Some(keyed) = self.right.advance(self.join.null_safe, &self.shot)? {
             self.at.ticker.tick(&self.shot.watch)?;
             if keyed {
                 let code = std::mem::take(&mut self.right.code);
+                if few.as_mut().is_some_and(|_| held.first(&code).is_none()) {
+                    let values = evaluate(self.right.key, &self.right.row, &self.shot.eval)?;
+                    few = few.and_then(|few| few.with(&values));
+                }
                 let added = held.add(&code, all, |bytes| self.right.write(bytes));
                 self.right.code = code;
                 added?;
             }
+        }
+        if let Some(FewKeys { plan, keys, .. }) = few {
+            self.left.input = of_keys(plan, keys, &self.shot)?;
+            // As whoever is asked for packed rows goes on with them.
+            let _packed = self.left.is_packed && self.left.input.packed().is_some();
+        } else if let Some(plan) = was_asked {
+            tell(plan, Way::AllRows, &self.shot);
         }
         let held = Arc::new(held);
         self.keeping.iter().for_each(|keeping| keeping.keep(&held));
@@ -336,6 +392,9 @@ impl<'p> HashJoinRows<'p> {
                 self.at.row.extend_from_slice(held.row(entry));
                 self.at.entry = held.after(entry, &self.left.code);
                 return Ok(true);
+            }
+            if self.left.met.is_some_and(is_met) {
+                self.held()?;
             }
             let Some(keyed) = self.left.advance(self.join.null_safe, &self.shot)? else { return Ok(false) };
             let held = self.held()?;

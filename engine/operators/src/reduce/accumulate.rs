@@ -403,27 +403,34 @@ impl FoldedGroups {
         Ok(place)
     }
 
-    /// The groups in the order of their keys.
-    fn by_key(self, plain: Option<&PlainCalls>) -> Result<Vec<Folded>, ValueError> {
-        let mut keyed = Vec::with_capacity(self.folded.len());
-        for mut group in self.folded {
+    /// The groups in the order of their keys. What is sorted says where they are: they are moved once.
+    fn by_key(mut self, plain: Option<&PlainCalls>) -> Result<Vec<Folded>, ValueError> {
+        drop(std::mem::take(&mut self.places));
+        let (mut keys, mut order) = (Vec::new(), Vec::with_capacity(self.folded.len()));
+        for (place, group) in self.folded.iter_mut().enumerate() {
             poll::step()?;
             if let Some(plain) = plain {
                 plain.give(&mut group.plain, &mut group.totals.accumulators);
             }
-            let mut key = Vec::with_capacity(group.group_row.len() + 8);
-            RowIter::over(&group.group_row).for_each(|datum| key::encode(&mut key, &datum));
-            keyed.push((key, group));
+            let start = keys.len();
+            RowIter::over(&group.group_row).for_each(|datum| key::encode(&mut keys, &datum));
+            poll::bytes(keys.len() - start)?;
+            order.push((start..keys.len(), place));
         }
-        poll::sort_by(&mut keyed, |(one, _), (other, _)| one.cmp(other))?;
-        let mut groups: Vec<(Vec<u8>, Folded)> = Vec::with_capacity(keyed.len());
-        for (key, group) in keyed {
-            match groups.last_mut() {
-                Some((last, same)) if *last == key => same.merge(group),
-                Some(_) | None => groups.push((key, group)),
+        poll::sort_by(&mut order, |(one, _), (other, _)| keys[one.clone()].cmp(&keys[other.clone()]))?;
+        let mut folded: Vec<Option<Folded>> = self.folded.into_iter().map(Some).collect();
+        let mut groups: Vec<Folded> = Vec::with_capacity(order.len());
+        let mut last: Option<&[u8]> = None;
+        for (key, place) in &order {
+            let group = folded[*place].take().expect("each place stands once in the order");
+            let key = &keys[key.clone()];
+            match groups.last_mut().filter(|_| last == Some(key)) {
+                Some(same) => same.merge(group),
+                None => groups.push(group),
             }
+            last = Some(key);
         }
-        Ok(groups.into_iter().map(|(_, group)| group).collect())
+        Ok(groups)
     }
 }
 

@@ -2,12 +2,14 @@
 
 use crate::SqlError;
 use crate::audit::ReadObserver;
-use crate::layered_snapshot::{LayeredSnapshot, Located};
+use crate::layered_snapshot::{LayeredSnapshot, Located, prefix_end};
 use crate::overlay::Owners;
 use crate::published::Published;
 use crate::read_memo::ReadMemo;
 use crate::shape::TableShape;
+use planner::ownership::KeyForm;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
+use std::ops::Bound;
 use std::sync::Arc;
 use storage::{MicroDbProbe, OwnerProbe, StorageError};
 
@@ -156,6 +158,22 @@ impl LayeredSnapshot {
             return self.stored_located(shape, index, value);
         }
         Ok(self.base.index_rows_again(self.snapshot(), index, &self.store.hash_index(index, value))?)
+    }
+
+    /// Whether a canonical value has rows in an index, none of whose seals is opened; without layers.
+    pub(super) fn stored_any(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<bool, SqlError> {
+        if shape.table().primary_key == Some(index) {
+            return Ok(!self.located_by_value(shape, index, value)?.is_empty());
+        }
+        if shape.key_form == KeyForm::Ordered {
+            let end = prefix_end(value);
+            let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+            let mut entries = self.snapshot().scan_index_ordered(index, Bound::Included(value), upper, false);
+            return Ok(entries.next().transpose()?.is_some());
+        }
+        let located = self.stored_located_again(shape, index, value)?;
+        self.snapshot().note_located(shape.id(), &located);
+        Ok(!located.is_empty())
     }
 
     /// The rows that a canonical value leads to in a hashed index.
