@@ -5,11 +5,10 @@
 //! a commit that leaves a request open ─▶ what was noted as of before it counts no more, whoever it is of
 //! ```
 //! The commit says so before anybody can read it. Most requests are answered as they are entered, and say nothing.
+//! Knows neither requests nor commits.
 
-use crate::overlay::Overlay;
 use parking_lot::Mutex;
-use planner::catalog::own_tables::{REQUEST_ANSWERED_AT, REQUESTS_MADE};
-use repr::{CommitTime, Datum};
+use repr::CommitTime;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,14 +40,8 @@ impl SettledPeople {
         people.insert(person.to_owned(), time);
     }
 
-    /// A commit is about to be published.
-    pub fn follow(&self, layer: &Overlay, time: CommitTime) {
-        let Some(changes) = layer.table(REQUESTS_MADE) else { return };
-        let shape = layer.schema().shape(REQUESTS_MADE);
-        let is_open = |row| shape.is_none_or(|shape| shape.datum(row, REQUEST_ANSWERED_AT) == Datum::Null);
-        let all_seen = !changes.truncated && changes.spilled_rows() == 0;
-        if !all_seen || changes.rows.values().filter_map(|change| change.after.as_ref()).any(is_open) {
-            self.asked.fetch_max(time.0, Ordering::AcqRel);
-        }
+    /// A commit that leaves a request open is about to be published.
+    pub fn asked(&self, time: CommitTime) {
+        self.asked.fetch_max(time.0, Ordering::AcqRel);
     }
 }

@@ -540,7 +540,7 @@ impl Committer {
         }
         let layer = only.unwrap_or_else(|| Arc::new(layer));
         self.statistics.tables.count(&layer);
-        self.audit.settled.follow(&layer, time);
+        self.note_asked(&layer, time);
         let changes = self.is_followed().then(|| GroupChanges { before, layer, changes_schema, ticks: false });
         self.written.put(Work::Group(WrittenGroup {
             state: self.current.clone(),

@@ -59,6 +59,12 @@ struct State {
     refusal: Refusal,
     /// What follows which round.
     hearers: Vec<(u64, Hear)>,
+    gathering: Gathering,
+}
+
+/// Whom the next round waits for.
+#[derive(Default)]
+struct Gathering {
     /// How many heard of the last ones that were durable.
     told: usize,
     /// So many are waited for before the next is asked for; nobody waits if none.
@@ -92,7 +98,7 @@ impl Rounds {
         let before = std::mem::replace(&mut state.durable, round);
         state.under_way -= rounds;
         let heard: Vec<_> = state.hearers.extract_if(.., |(own, _)| *own <= round).map(|(_, hear)| hear).collect();
-        state.told = heard.len();
+        state.gathering.told = heard.len();
         drop(state);
         self.ended[(round % 2) as usize].notify_all();
         if round - before > 1 {
@@ -133,21 +139,21 @@ impl Rounds {
     /// A commit that comes ends it: what waits is taken by that.
     pub fn gather(&self, patience: Duration) {
         let mut state = self.state.lock();
-        let half = (state.told + state.hearers.len()).div_ceil(2);
+        let half = (state.gathering.told + state.hearers.len()).div_ceil(2);
         if half < GATHERED_MIN || half <= state.hearers.len() || !state.is_free() {
             return;
         }
-        state.awaited = half;
+        state.gathering.awaited = half;
         let until = Instant::now() + patience;
-        while state.awaited > 0 {
+        while state.gathering.awaited > 0 {
             if self.gathered.wait_until(&mut state, until).timed_out() {
-                state.awaited = 0;
+                state.gathering.awaited = 0;
             }
         }
     }
 
     fn end_gathering(&self, state: &mut State) {
-        if std::mem::take(&mut state.awaited) > 0 {
+        if std::mem::take(&mut state.gathering.awaited) > 0 {
             self.gathered.notify_one();
         }
     }
@@ -174,7 +180,7 @@ impl Rounds {
         }
         state.wanted = state.wanted.max(own);
         state.hearers.push((own, Box::new(hear)));
-        if state.hearers.len() == state.awaited {
+        if state.hearers.len() == state.gathering.awaited {
             self.end_gathering(&mut state);
             return;
         }
@@ -210,7 +216,7 @@ impl Rounds {
 impl State {
     /// Nobody is at it, nor about to be.
     fn is_free(&self) -> bool {
-        !self.asked && self.under_way == 0 && self.awaited == 0
+        !self.asked && self.under_way == 0 && self.gathering.awaited == 0
     }
 }
 
@@ -322,7 +328,7 @@ mod tests {
             rounds.durable(round, 1).tell();
             let gathers = rounds.clone();
             let thread = std::thread::spawn(move || gathers.gather(Duration::from_secs(600)));
-            while rounds.state.lock().awaited == 0 {
+            while rounds.state.lock().gathering.awaited == 0 {
                 std::thread::yield_now();
             }
             thread

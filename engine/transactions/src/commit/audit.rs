@@ -4,7 +4,8 @@ use super::flush::{Work, WrittenGroup};
 use super::stage::Stage;
 use super::{CommitPipeline, Committer, Outcome, PreparedCommit, REDERIVE_ROWS_MAX, Request, statement_key};
 use crate::ownership::Derivation;
-use repr::{CommitTime, MicroDbId, RelationId};
+use planner::catalog::own_tables::{REQUEST_ANSWERED_AT, REQUESTS_MADE};
+use repr::{CommitTime, Datum, MicroDbId, RelationId};
 use state::SqlError;
 use state::audit::{AuditQueue, Taken};
 use state::clock;
@@ -144,6 +145,17 @@ impl Committer {
                 self.written.put(Work::Group(WrittenGroup::of_records(state, read.round, Vec::new())));
             }
             Err(error) => self.audit.put_back(read, &error.into()),
+        }
+    }
+
+    /// Whoever has asked for something waits for it once this commit can be read.
+    pub(super) fn note_asked(&self, layer: &Overlay, time: CommitTime) {
+        let Some(changes) = layer.table(REQUESTS_MADE) else { return };
+        let shape = layer.schema().shape(REQUESTS_MADE);
+        let is_open = |row| shape.is_none_or(|shape| shape.datum(row, REQUEST_ANSWERED_AT) == Datum::Null);
+        let all_seen = !changes.truncated && changes.spilled_rows() == 0;
+        if !all_seen || changes.rows.values().filter_map(|change| change.after.as_ref()).any(is_open) {
+            self.audit.settled.asked(time);
         }
     }
 
