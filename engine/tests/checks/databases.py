@@ -157,10 +157,10 @@ class Databases(Check):
             one.execute("CREATE FUNCTION big(n INT) RETURNS BOOLEAN LANGUAGE sql IMMUTABLE AS 'SELECT n > 1000'")
         with self.server.connect(dbname="called") as one:
             one.execute("CREATE FUNCTION big(n INT) RETURNS BOOLEAN LANGUAGE sql IMMUTABLE AS 'SELECT n > 1'")
-            one.execute("CREATE FUNCTION larger() RETURNS INT LANGUAGE sql AS 'SELECT max(a) FROM t'")
             one.execute("CREATE FUNCTION noted() RETURNS TRIGGER LANGUAGE plpgsql AS 'BEGIN INSERT INTO log VALUES (NEW.a); RETURN NULL; END'")
             one.execute("CREATE TABLE log (a INT)")
             one.execute("CREATE TABLE t (a INT CHECK (big(a)), b BOOLEAN DEFAULT public.big(4))")
+            one.execute("CREATE FUNCTION larger() RETURNS INT LANGUAGE sql AS 'SELECT max(a) FROM t'")
             one.execute("CREATE TRIGGER noted AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION noted()")
             one.execute("CREATE UNIQUE INDEX ON t (a) WHERE public.big(a - 1)")
             one.execute("CREATE VIEW v AS SELECT a, big(a - 1), larger() FROM t")

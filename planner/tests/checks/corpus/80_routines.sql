@@ -171,15 +171,3 @@ create function rt_behind(a inout int, b out int) as 'begin b := a; a := 1; end'
 select * from rt_behind(5);
 drop function rt_behind(a int, b text);
 drop function rt_behind(a inout int, b out int);
-
--- A language may be a string. What CALL gives back may be asked of a function, which is no procedure.
-do $$ begin null; end $$ language 'plpgsql';
-do language 'plpgsql' $$ begin null; end $$;
-do $$ begin null; end $$ language 'nowhere';
-do language $$ begin null; end $$;
-create function rt_quoted() returns int language 'plpgsql' as 'begin return 1; end';
-select rt_quoted();
-drop function rt_quoted;
-create function rt_io(a inout int, b out int) as 'begin b := a; a := 1; end' language plpgsql;
-call rt_io(1, null);
-drop function rt_io;
