@@ -266,8 +266,11 @@ BLANKED = "SELECT count(*), count(p.place), sum(p.id) FROM goods g JOIN parcels 
 
 
 def existence(wire, other):
-    """Rows that are only asked for are not opened, and are there all the same."""
+    """Rows that are only asked for are not opened, and are there all the same; the audit log says whose they are."""
     alike(wire, other, EXISTING)
+    alike(wire, other, ["SELECT count(*) FROM places p WHERE p.id IN (2, 5) AND EXISTS (SELECT 1 FROM visits v WHERE v.person = p.id)"])
+    noted = asked(wire, "SELECT tables, subject_count FROM dogwood.audit WHERE operation = 'select' ORDER BY number DESC LIMIT 1")
+    require(noted == [("{visits}", "2")], f"whose rows are there is noted: {noted}")
 
 
 def forgotten(wire):
