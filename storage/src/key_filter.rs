@@ -78,7 +78,7 @@ impl KeyFilter {
 
 fn block_of(blocks: usize, hash: u64) -> usize {
     // Of a product of two halves the upper half is below each.
-    ((hash >> 32) * blocks as u64 >> 32) as usize
+    (((hash >> 32) * blocks as u64) >> 32) as usize
 }
 
 fn bits(hash: u64) -> Block {

@@ -95,7 +95,8 @@ impl Grammar<'_, '_> {
     /// ENABLE TRIGGER and DISABLE TRIGGER of ALTER TABLE. DISABLE … ALL would end foreign keys.
     pub(super) fn enabled_triggers(&mut self) -> Result<Option<AlterTableAction>, PlanError> {
         let enabled = self.words_are(&["ENABLE", "TRIGGER"]);
-        if !enabled && !self.words_are(&["DISABLE", "TRIGGER"]) || !enabled && self.word_is(2, "ALL") {
+        let disabled = self.words_are(&["DISABLE", "TRIGGER"]) && !self.word_is(2, "ALL");
+        if !enabled && !disabled {
             return Ok(None);
         }
         self.take(2);
