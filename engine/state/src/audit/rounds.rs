@@ -327,7 +327,7 @@ mod tests {
             (0..6).for_each(|_| rounds.follow(round, || panic!("it is taken"), |_| ()));
             rounds.durable(round, 1).tell();
             let gathers = rounds.clone();
-            let thread = std::thread::spawn(move || gathers.gather(Duration::from_secs(600)));
+            let thread = std::thread::spawn(move || gathers.gather(Duration::from_mins(10)));
             while rounds.state.lock().gathering.awaited == 0 {
                 std::thread::yield_now();
             }
@@ -341,9 +341,9 @@ mod tests {
         let thread = gathering();
         assert_eq!(rounds.take(), 3, "a commit takes what waits");
         thread.join().expect("there is nothing to gather for");
-        rounds.gather(Duration::from_secs(600));
+        rounds.gather(Duration::from_mins(10));
         rounds.durable(3, 1).tell();
-        rounds.gather(Duration::from_secs(600));
+        rounds.gather(Duration::from_mins(10));
     }
 
     #[test]
