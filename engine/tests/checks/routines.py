@@ -3,12 +3,11 @@ beside an erasure, too deep, over a restart, a backup and a dump.
 
     routines.py
 """
-import os
-import subprocess
 import threading
 import time
 
-from harness import Check, rows, run_check, state_of
+from harness import rows, run_check, state_of
+from support.called_bodies import CalledBodies
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
@@ -31,7 +30,7 @@ SCHEMA = [
 CANARY = "routine canary 51c9e2"
 
 
-class Routines(Check):
+class Routines(CalledBodies):
     def run(self):
         self.set_up(SCHEMA)
         with self.server.connect() as connection:
@@ -214,43 +213,18 @@ class Routines(Check):
 
     def erased_beside(self):
         """A function that runs while a person is forgotten gives nothing of them afterwards, whatever it catches."""
-        with self.server.connect() as one, self.server.connect() as other:
+        with self.server.connect() as one:
             one.execute("INSERT INTO people VALUES (71, 'seventy-one')")
             one.execute("""CREATE FUNCTION holds(i INT) RETURNS TEXT LANGUAGE plpgsql AS $$
                 DECLARE n TEXT; BEGIN SELECT name INTO n FROM people WHERE id = i;
                 BEGIN PERFORM pg_sleep(2); EXCEPTION WHEN OTHERS THEN NULL; END;
                 PERFORM count(*) FROM people; RETURN n; END $$""")
-            outcome = []
-
-            def call():
-                try:
-                    one.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-                    outcome.append(rows(one, "SELECT holds(71)"))
-                except Exception as error:  # noqa: BLE001
-                    outcome.append(getattr(error, "sqlstate", None) or "closed")
-            thread = threading.Thread(target=call)
-            thread.start()
-            time.sleep(0.5)
-            other.execute("GDPR FORGET people 71")
-            thread.join()
-            self.tally.that(outcome[0] in ("40001", "closed", "57P01"), "it is ended", outcome)
+        self.forgotten_beside(71, "SELECT holds(71)", "it is ended")
 
     def killed(self):
         with self.server.connect() as one:
             one.execute("CREATE PROCEDURE slow() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO plain VALUES (600, 'half'); PERFORM pg_sleep(30); END $$")
-
-        def call():
-            try:
-                with self.server.connect() as one:
-                    one.execute("CALL slow()")
-            except Exception:  # noqa: BLE001
-                pass
-        thread = threading.Thread(target=call)
-        thread.start()
-        time.sleep(0.7)
-        self.server.kill()
-        thread.join()
-        self.server.start()
+        self.killed_under("CALL slow()")
         with self.server.connect() as one:
             self.tally.equal(rows(one, "SELECT count(*) FROM plain WHERE id = 600"), [(0,)], "killed half-way, nothing is left of it")
 
@@ -270,19 +244,12 @@ class Routines(Check):
                 equal(state_of(one.execute, text), "", f"its text makes it again: {name}")
 
     def dumped(self):
-        program = "/usr/lib/postgresql/15/bin/pg_dump"
-        if not os.path.exists(program):
-            print("pg_dump is not there: left out")
-            return
         with self.server.connect() as one:
             one.execute("CREATE TABLE checked (a INT CHECK (twice(a) > 0), b INT DEFAULT twice(4))")
             one.execute("CREATE VIEW by_function AS SELECT id, twice(id) AS t FROM plain")
-            host, port = one.info.host, one.info.port
-        environment = {**os.environ, "PGPASSWORD": self.server.password()}
-        dumped = subprocess.run([program, "-h", host, "-p", str(port), "-U", "controller", "-s", "--no-security-labels", "dogwood"],
-                                capture_output=True, text=True, env=environment, timeout=60)
-        self.tally.equal(dumped.returncode, 0, f"pg_dump {dumped.stderr[-300:]}")
-        text = dumped.stdout
+        text = self.dumped_schema()
+        if text is None:
+            return
         for wanted in ("CREATE FUNCTION public.name_of(i integer) RETURNS text", "CREATE PROCEDURE public.twofold(IN i integer, IN t text)",
                        "REVOKE ALL ON FUNCTION public.secret() FROM PUBLIC", "COMMENT ON FUNCTION public.spin(n integer)"):
             self.tally.that(wanted in text, f"the dump has {wanted}", text[:2000])

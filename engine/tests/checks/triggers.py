@@ -3,12 +3,10 @@ restart and a dump. What they give is in `planner/tests/checks/corpus/82_trigger
 
     triggers.py
 """
-import os
-import subprocess
 import threading
-import time
 
-from harness import Check, rows, run_check, state_of
+from harness import rows, run_check, state_of
+from support.called_bodies import CalledBodies
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
@@ -24,7 +22,7 @@ SCHEMA = [
 CANARY = "trigger canary 7b20fe"
 
 
-class Triggers(Check):
+class Triggers(CalledBodies):
     def run(self):
         self.set_up(SCHEMA)
         for case in (self.notified, self.copied, self.many, self.explained, self.rights, self.cancelled, self.too_deep, self.of_its_transaction,
@@ -186,26 +184,12 @@ class Triggers(Check):
         self.tally.equal(self.server.files_with(CANARY), [], "no file has what triggers were called for")
 
     def erased_beside(self):
-        with self.server.connect() as one, self.server.connect() as other:
+        with self.server.connect() as one:
             one.execute("CREATE FUNCTION hold() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN PERFORM name FROM people WHERE id = 2; "
                         "BEGIN PERFORM pg_sleep(2); EXCEPTION WHEN OTHERS THEN NULL; END; PERFORM count(*) FROM people; RETURN NULL; END $$")
             one.execute("CREATE TRIGGER holding AFTER INSERT ON slow FOR EACH ROW EXECUTE FUNCTION hold()")
             one.execute("DROP TRIGGER going ON slow")
-            outcome = []
-
-            def insert():
-                try:
-                    one.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-                    one.execute("INSERT INTO slow VALUES (2)")
-                    outcome.append("done")
-                except Exception as error:  # noqa: BLE001
-                    outcome.append(getattr(error, "sqlstate", None) or "closed")
-            thread = threading.Thread(target=insert)
-            thread.start()
-            time.sleep(0.5)
-            other.execute("GDPR FORGET people 2")
-            thread.join()
-            self.tally.that(outcome[0] in ("40001", "closed", "57P01"), "one that has read somebody who is forgotten meanwhile is ended", outcome)
+        self.forgotten_beside(2, "INSERT INTO slow VALUES (2)", "one that has read somebody who is forgotten meanwhile is ended")
 
     def refused(self):
         """What would be called elsewhere, or at another time, is not taken."""
@@ -235,18 +219,7 @@ class Triggers(Check):
                 self.tally.equal(state_of(one.execute, written), state, written)
 
     def killed(self):
-        def insert():
-            try:
-                with self.server.connect() as one:
-                    one.execute("INSERT INTO slow VALUES (3)")
-            except Exception:  # noqa: BLE001
-                pass
-        thread = threading.Thread(target=insert)
-        thread.start()
-        time.sleep(0.7)
-        self.server.kill()
-        thread.join()
-        self.server.start()
+        self.killed_under("INSERT INTO slow VALUES (3)")
         with self.server.connect() as one:
             self.tally.equal(rows(one, "SELECT count(*) FROM slow"), [(0,)], "killed half-way, nothing is left of the statement")
 
@@ -265,19 +238,12 @@ class Triggers(Check):
             equal(rows(one, "SELECT count(*) FROM seen"), [(2,)], "and called")
 
     def dumped(self):
-        program = "/usr/lib/postgresql/15/bin/pg_dump"
-        if not os.path.exists(program):
-            print("pg_dump is not there: left out")
+        text = self.dumped_schema()
+        if text is None:
             return
-        with self.server.connect() as one:
-            host, port = one.info.host, one.info.port
-        environment = {**os.environ, "PGPASSWORD": self.server.password()}
-        dumped = subprocess.run([program, "-h", host, "-p", str(port), "-U", "controller", "-s", "--no-security-labels", "dogwood"],
-                                capture_output=True, text=True, env=environment, timeout=60)
-        self.tally.equal(dumped.returncode, 0, f"pg_dump {dumped.stderr[-300:]}")
         for wanted in ("CREATE TRIGGER telling AFTER INSERT ON public.jobs FOR EACH ROW EXECUTE FUNCTION public.tell();",
                        "ALTER TABLE public.jobs DISABLE TRIGGER noting;"):
-            self.tally.that(wanted in dumped.stdout, f"the dump has {wanted}", dumped.stdout[-2000:])
+            self.tally.that(wanted in text, f"the dump has {wanted}", text[-2000:])
 
 
 if __name__ == "__main__":
