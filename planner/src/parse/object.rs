@@ -2,7 +2,7 @@
 
 use super::grammar::Grammar;
 use super::rights::RightsStatement;
-use super::statement::{DropBehavior, ObjectKind, Statement};
+use super::statement::{DropBehavior, Identifier, ObjectKind, ObjectName, Statement};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -50,6 +50,16 @@ impl Grammar<'_, '_> {
             return Ok(Some(self.unsupported(word)));
         }
         Ok(None)
+    }
+
+    /// Behind DROP of what has its name within a table: `[IF EXISTS] name ON table`.
+    pub(super) fn dropped_of_table(&mut self) -> Result<(bool, Identifier, ObjectName), PlanError> {
+        let if_exists = self.eat(&["IF", "EXISTS"]);
+        let name = self.identifier()?;
+        self.expect(&["ON"])?;
+        let table = self.object_name()?;
+        self.behavior();
+        Ok((if_exists, name, table))
     }
 
     /// What may follow CREATE in PostgreSQL, and is refused by name.

@@ -75,11 +75,7 @@ impl Grammar<'_, '_> {
 
     /// Behind DROP POLICY.
     pub(super) fn drop_policy(&mut self) -> Result<Statement, PlanError> {
-        let if_exists = self.eat(&["IF", "EXISTS"]);
-        let name = self.identifier()?;
-        self.expect(&["ON"])?;
-        let table = self.object_name()?;
-        self.behavior();
+        let (if_exists, name, table) = self.dropped_of_table()?;
         Ok(policy(PolicyStatement::Drop { if_exists, name, table }))
     }
 

@@ -84,11 +84,7 @@ impl Grammar<'_, '_> {
 
     /// Behind DROP TRIGGER.
     pub(super) fn drop_trigger(&mut self) -> Result<Statement, PlanError> {
-        let if_exists = self.eat(&["IF", "EXISTS"]);
-        let name = self.identifier()?;
-        self.expect(&["ON"])?;
-        let table = self.object_name()?;
-        self.behavior();
+        let (if_exists, name, table) = self.dropped_of_table()?;
         Ok(Statement::Trigger(Box::new(TriggerStatement::Drop { if_exists, name, table })))
     }
 
