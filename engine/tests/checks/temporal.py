@@ -88,6 +88,14 @@ def life(key, starts, ends, later, finite):
     return key, None if starts is None else seconds(starts), ends
 
 
+def is_told(steps, at, when, erased):
+    """Whether the step says what was so at a time. What waits at an erasure is told at its time, added up: with it what came since the
+    last step, and the rest of one that was told in part."""
+    told, closed, _ = steps[at]
+    until = steps[at + 1][0] if at + 1 < len(steps) else float("inf")
+    return closed and told == when or not any(when < time <= until for time in erased)
+
+
 class Temporal(Check):
     def __init__(self, options):
         super().__init__(options)
@@ -196,10 +204,11 @@ class Temporal(Check):
             for name in names:
                 self.compare(connection, name, "after the writers")
             watched = [self.adds_up(connection, subscriber) for subscriber in watched]
+            erased = [time for time, in rows(connection, "SELECT dogwood_time FROM dogwood.audit WHERE operation = 'forget' AND row_count > 0")]
         for subscriber in watched:
             subscriber.end()
-        self.moments(*watched[:2])
-        self.moments(watched[0], watched[2])
+        self.moments(watched[0], watched[1], erased)
+        self.moments(watched[0], watched[2], erased)
 
     def adds_up(self, connection, subscriber):
         """In the end it is what the query gives: rows come and go until nothing is due for an hour. Who was cut subscribes again."""
@@ -223,14 +232,14 @@ class Temporal(Check):
         self.tally.equal(found, expected, f"{name}: what a subscriber adds up")
         return subscriber
 
-    def moments(self, events, subscriber):
+    def moments(self, events, subscriber, erased):
         """At each time there is a moment of the clock at which just those rows are in, and none before an earlier time's."""
         table, steps = replay(events.told), replay(subscriber.told)
         clock, at, seen = float("-inf"), 0, 0
-        for when, _, contents in steps:
+        for step, (when, _, contents) in enumerate(steps):
             while at + 1 < len(table) and table[at + 1][0] <= when:
                 at += 1
-            if table[at][0] > when:
+            if table[at][0] > when or not is_told(table, at, when, erased) or not is_told(steps, step, when, erased):
                 continue
             here = {row[0] for row in contents}
             lives = [life(*row) for row in table[at][2]]
