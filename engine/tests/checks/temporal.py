@@ -90,10 +90,13 @@ def life(key, starts, ends, later, finite):
 
 def is_told(steps, at, when, erased):
     """Whether the step says what was so at a time. What waits at an erasure is told at its time, added up: with it what came since the
-    last step, and the rest of one that was told in part."""
+    last step, and the rest of one that was told in part. So may the last one be."""
     told, closed, _ = steps[at]
-    until = steps[at + 1][0] if at + 1 < len(steps) else float("inf")
-    return closed and told == when or not any(when < time <= until for time in erased)
+    if closed and told == when:
+        return True
+    is_last = at + 1 == len(steps)
+    until = float("inf") if is_last else steps[at + 1][0]
+    return not (is_last and not closed) and not any(when < time <= until for time in erased)
 
 
 class Temporal(Check):
