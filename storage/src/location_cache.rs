@@ -10,13 +10,18 @@ use repr::{MicroDbId, RelationId, RowKey};
 use crate::keyspace;
 use crate::microdb;
 
-// 2^17 guesses of 16 bytes are 2 MiB.
-const SLOTS: usize = 1 << 17;
+// 2^16 sets of four guesses, each a line of the processor's cache, are 4 MiB.
+const SETS: usize = 1 << 16;
+const WAYS: usize = 4;
 
-/// Guesses for the rows read last.
+/// Guesses for the rows read last: of those that fall into one set, for the last four that were looked up.
 pub(crate) struct LocationCache {
-    slots: Box<[HintSlot]>,
+    sets: Box<[HintSet]>,
 }
+
+#[derive(Default)]
+#[repr(align(64))]
+struct HintSet([HintSlot; WAYS]);
 
 /// `mark ^ owner` and `owner`: two threads that write at once leave a pair that no mark fits.
 #[derive(Default)]
@@ -25,9 +30,25 @@ struct HintSlot {
     owner: AtomicU64,
 }
 
+impl HintSlot {
+    fn load(&self) -> (u64, u64) {
+        (self.mixed.load(Ordering::Relaxed), self.owner.load(Ordering::Relaxed))
+    }
+
+    fn store(&self, (mixed, owner): (u64, u64)) {
+        self.mixed.store(mixed, Ordering::Relaxed);
+        self.owner.store(owner, Ordering::Relaxed);
+    }
+
+    fn is_of(&self, mark: u64) -> bool {
+        let (mixed, owner) = self.load();
+        owner != 0 && mixed ^ owner == mark
+    }
+}
+
 impl Default for LocationCache {
     fn default() -> LocationCache {
-        LocationCache { slots: (0..SLOTS).map(|_| HintSlot::default()).collect() }
+        LocationCache { sets: (0..SETS).map(|_| HintSet::default()).collect() }
     }
 }
 
@@ -35,9 +56,8 @@ impl LocationCache {
     /// The owner whose copy was read last.
     pub(crate) fn get(&self, relation: RelationId, key: &RowKey) -> Option<MicroDbId> {
         let mark = mark(relation, key);
-        let slot = &self.slots[mark as usize % SLOTS];
-        let (mixed, owner) = (slot.mixed.load(Ordering::Relaxed), slot.owner.load(Ordering::Relaxed));
-        (owner != 0 && mixed ^ owner == mark).then(|| {
+        let found = self.set_of(mark).iter().map(HintSlot::load);
+        found.into_iter().find(|(mixed, owner)| *owner != 0 && mixed ^ owner == mark).map(|(_, owner)| {
             let [_, _, id @ ..] = owner.to_be_bytes();
             microdb::loaded(id)
         })
@@ -46,12 +66,20 @@ impl LocationCache {
     /// Notes whose copy was read.
     pub(crate) fn set(&self, relation: RelationId, key: &RowKey, owner: MicroDbId) {
         let mark = mark(relation, key);
-        let slot = &self.slots[mark as usize % SLOTS];
+        let slots = self.set_of(mark);
         let mut bytes = [0; 8];
         bytes[2..].copy_from_slice(&microdb::stored(owner));
         let owner = u64::from_be_bytes(bytes);
-        slot.mixed.store(mark ^ owner, Ordering::Relaxed);
-        slot.owner.store(owner, Ordering::Relaxed);
+        // A new one is the first, and the last one goes.
+        let place = slots.iter().position(|slot| slot.is_of(mark)).unwrap_or_else(|| {
+            (1..WAYS).rev().for_each(|place| slots[place].store(slots[place - 1].load()));
+            0
+        });
+        slots[place].store((mark ^ owner, owner));
+    }
+
+    fn set_of(&self, mark: u64) -> &[HintSlot; WAYS] {
+        &self.sets[mark as usize % SETS].0
     }
 }
 
@@ -74,5 +102,23 @@ mod tests {
         assert_eq!(hints.get(RelationId(3), &one), Some(owner));
         assert_eq!(hints.get(RelationId(4), &one), None);
         assert_eq!(hints.get(RelationId(3), &other), None);
+        let moved = microdb::loaded([6, 5, 4, 3, 2, 1]);
+        hints.set(RelationId(3), &one, moved);
+        assert_eq!(hints.get(RelationId(3), &one), Some(moved));
+    }
+
+    #[test]
+    fn the_last_of_a_set_are_known() {
+        let hints = LocationCache::default();
+        let owner = microdb::loaded([1, 2, 3, 4, 5, 6]);
+        // What tells them apart is not what a set is found by.
+        let keys: Vec<RowKey> =
+            (0..6_u8).map(|first| RowKey::new(&[first; 4].into_iter().chain([7; 12]).collect::<Vec<_>>())).collect();
+        keys.iter().for_each(|key| hints.set(RelationId(3), key, owner));
+        let known: Vec<bool> = keys.iter().map(|key| hints.get(RelationId(3), key).is_some()).collect();
+        assert_eq!(known, [false, false, true, true, true, true]);
+        // One that is there displaces none.
+        hints.set(RelationId(3), &keys[2], owner);
+        assert!(keys[2..].iter().all(|key| hints.get(RelationId(3), key) == Some(owner)));
     }
 }
