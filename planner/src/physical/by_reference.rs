@@ -20,7 +20,7 @@ use crate::catalog::{ForeignKey, Table};
 use crate::mir::{Mir, expr};
 use crate::names::{ItemName, Names};
 use crate::plan::Lookup;
-use crate::scalar::ScalarExpr;
+use crate::scalar::{Mfp, ScalarExpr};
 use crate::transform::shape;
 use repr::{ColumnIndex, ColumnType};
 use std::sync::Arc;
@@ -180,21 +180,26 @@ fn is_tied(pending: &Pending<'_>, column: usize) -> bool {
     })
 }
 
-/// A table's rows with these of its columns, and where they stand; none if something else is read, or one of these columns is
-/// asked for NULL.
+/// A table's rows with these of its columns, and where they stand; none if one of these columns is asked for NULL.
 fn with_columns(input: &Mir, wanted: &[ColumnIndex]) -> Option<(Mir, Vec<usize>)> {
-    let chain = Chain::of(input, false);
+    let Chain { core, mfp: Mfp { input_arity, map, mut filter, project: mut columns } } = Chain::of(input, false);
     let asked = |predicate: &ScalarExpr| match shape::null_test(predicate) {
         Some(ScalarExpr::Column(column)) => wanted.contains(column),
         _ => false,
     };
-    let (below, mut columns) = match input {
-        Mir::Project { input, columns } => (input.as_ref(), columns.clone()),
-        other => (other, (0..other.arity()).collect()),
-    };
-    if !keeps_places(below) || chain.mfp.filter.iter().any(|(_, predicate)| asked(predicate)) {
+    if filter.iter().any(|(_, predicate)| asked(predicate)) {
         return None;
     }
+    // Each condition as soon as its columns are there.
+    filter.sort_by_key(|(columns, _)| *columns);
+    let (mut rows, mut mapped) = (core.clone(), 0);
+    for same in filter.chunk_by(|(one, _), (other, _)| one == other) {
+        let until = same[0].0.saturating_sub(input_arity).max(mapped);
+        let conditions = same.iter().map(|(_, predicate)| predicate.clone()).collect();
+        rows = rows.map(map[mapped..until].to_vec()).filter(conditions);
+        mapped = until;
+    }
+    rows = rows.map(map[mapped..].to_vec());
     let mut places = Vec::with_capacity(wanted.len());
     for column in wanted {
         places.push(columns.iter().position(|other| other == column).unwrap_or_else(|| {
@@ -202,16 +207,7 @@ fn with_columns(input: &Mir, wanted: &[ColumnIndex]) -> Option<(Mir, Vec<usize>)
             columns.len() - 1
         }));
     }
-    Some((below.clone().project(columns), places))
-}
-
-/// Whether a relation begins with a table's columns.
-fn keeps_places(mir: &Mir) -> bool {
-    match mir {
-        Mir::Get { .. } => true,
-        Mir::Map { input, .. } | Mir::Filter { input, .. } => keeps_places(input),
-        _ => false,
-    }
+    Some((rows.project(columns), places))
 }
 
 fn reads(mir: &Mir, table: repr::RelationId) -> bool {

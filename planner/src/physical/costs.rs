@@ -77,6 +77,8 @@ pub(super) const PREFIX_SHARE: f64 = 0.01;
 pub(super) const OTHER_SHARE: f64 = 0.5;
 /// A semi join that leaves no more of a relation comes before that one's joins.
 pub(super) const SOONER_SHARE_MAX: f64 = 0.5;
+/// It goes there, too, where the joins have so many times the rows.
+pub(super) const SOONER_ROWS_MIN: f64 = 4.0;
 /// Groups for each row that is grouped.
 pub(super) const GROUP_SHARE: f64 = 0.3;
 /// Nothing is estimated at fewer rows.

@@ -1,13 +1,15 @@
-//! A semi or anti join that takes most rows away goes below the joins on its left, to the one relation that it asks about.
+//! A semi or anti join that takes most rows away, or is asked much less often there, goes below the joins on its left, to the one
+//! relation that it asks about.
 //!
 //! ```text
 //!   (a ⋈ b ⋈ c) ⋉ d on b.x = d.x      ▶      a ⋈ (b ⋉ d) ⋈ c
 //! ```
-//! Each row of the join has one row of b, and stays or goes with it: so both give the same. Only where statistics say that it is worth it,
-//! and that the joins give no fewer rows than that relation has: else whoever joins finds some rows by their keys, and few of them are asked.
+//! Each row of the join has one row of b, and stays or goes with it: so both give the same. So does each of an outer join, or of another
+//! semi or anti join, with its row of the left side. Only where statistics say that it is worth it, and that the joins give no fewer rows
+//! than that relation has: else whoever joins finds some rows by their keys, and few of them are asked.
 
 use super::Planner;
-use super::costs::SOONER_SHARE_MAX;
+use super::costs::{SOONER_ROWS_MIN, SOONER_SHARE_MAX};
 use crate::mir::{Mir, expr};
 use crate::plan::MatchKind;
 use crate::scalar::ScalarExpr;
@@ -61,23 +63,39 @@ impl Planner<'_> {
                     starts.enumerate().find(|(_, within)| on.iter().all(|condition| reads(condition, within)))?;
                 let input = &inputs[number];
                 let on = moved(&|column| column - within.start, input.arity());
-                let asked = Mir::Match {
-                    left: Box::new(input.clone()),
-                    right: Box::new(right.clone()),
-                    kind,
-                    on,
-                    same: Vec::new(),
-                };
-                let (before, after) = (self.estimate(input).rows, self.estimate(&asked).rows);
-                if rows < before || after > before * SOONER_SHARE_MAX {
-                    return None;
-                }
+                let asked = self.asked((input, right), kind, &on, rows)?;
                 let mut inputs = inputs.clone();
                 inputs[number] = asked;
                 Some(Mir::Join { inputs, on: joined_on.clone(), same: same.clone() })
             }
-            // What is no inner join says by itself which rows there are.
+            // Its left side's rows stay as they are.
+            Mir::Match { left: inner, right: other, kind: outer, on: joined_on, same } => {
+                let width = inner.arity();
+                let is_left =
+                    |condition: &ScalarExpr| expr::reads_only(condition, |column| column < width || column >= arity);
+                if joined_on.iter().any(expr::is_volatile) || !on.iter().all(is_left) {
+                    return None;
+                }
+                let on = moved(&|column| column, width);
+                let left = Box::new(self.asked((inner, right), kind, &on, rows)?);
+                let (right, on, same) = (other.clone(), joined_on.clone(), same.clone());
+                Some(Mir::Match { left, right, kind: *outer, on, same })
+            }
+            // What is no join says by itself which rows there are.
             _ => None,
         }
+    }
+
+    /// A relation of which it is asked, as far down in it as it may be, where that is better than for so many rows.
+    fn asked(&self, (input, right): (&Mir, &Mir), kind: MatchKind, on: &[ScalarExpr], rows: f64) -> Option<Mir> {
+        if let Some(found) = self.below((input, right), kind, on, rows) {
+            return Some(found);
+        }
+        let (left, right) = (Box::new(input.clone()), Box::new(right.clone()));
+        let asked = Mir::Match { left, right, kind, on: on.to_vec(), same: Vec::new() };
+        let (before, after) = (self.estimate(input).rows, self.estimate(&asked).rows);
+        let is_seldom = rows >= before * SOONER_ROWS_MIN;
+        let is_better = rows >= before && (is_seldom || after <= before * SOONER_SHARE_MAX);
+        is_better.then_some(asked)
     }
 }
