@@ -54,7 +54,7 @@ pub fn stream<'p>(plan: &'p Plan, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, 
         }
         Chosen::Standing(arrangement) => {
             let rows = KeyRows::of(arrangement);
-            Box::new(ArrangedStream { leaf, keys: keys(own), rows, shot: shot.clone() })
+            Box::new(ArrangedStream { leaf, keys: keys(own), rows, asked: 0, shot: shot.clone() })
         }
         Chosen::InOrder(rows, _) => {
             let reads = leaf.key_reads(&*shot.reader, 1);
@@ -364,6 +364,8 @@ struct ArrangedStream<'p> {
     leaf: Leaf,
     keys: Keys<'p>,
     rows: KeyRows,
+    /// For how many keys was asked.
+    asked: usize,
     shot: OneShot,
 }
 
@@ -386,7 +388,13 @@ impl PackedPull for ArrangedStream<'_> {
     fn advance(&mut self) -> Result<bool, SqlError> {
         while !self.rows.advance() {
             let Some(values) = self.keys.next(&self.shot.eval)? else { return Ok(false) };
-            self.rows.seek(&key::encode_all(&values));
+            let key = key::encode_all(&values);
+            self.asked += 1;
+            if self.asked <= 2 {
+                let only = (self.asked == 1).then_some(key.as_slice());
+                self.shot.reader.note_arranged(self.leaf.table(), only);
+            }
+            self.rows.seek(&key);
         }
         Ok(true)
     }

@@ -567,14 +567,15 @@ impl Reader for LayeredSnapshot {
     }
 
     fn arranged(&self, table: &Table, index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
-        if !table.is_stored() {
-            self.note_table(table);
-            self.note_view_key(table, None);
+        if table.is_stored() {
+            return Ok(None);
         }
-        match index.filter(|_| !table.is_stored()) {
-            Some(index) => self.arrangement(table, Some(index.id)).cloned().map(Some),
-            None => Ok(None),
-        }
+        self.note_table(table);
+        index.map(|index| self.arrangement(table, Some(index.id)).cloned()).transpose()
+    }
+
+    fn note_arranged(&self, table: &Table, key: Option<&[u8]>) {
+        self.note_view_key(table, key);
     }
 
     fn find_first(

@@ -121,6 +121,8 @@ pub trait Reader: Send + Sync {
     fn arranged(&self, _table: &Table, _index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
         Ok(None)
     }
+    /// For the audit log: what `arranged` gave is read by this key; by several, if none is said.
+    fn note_arranged(&self, _table: &Table, _key: Option<&[u8]>) {}
     /// The rows of one key: of the primary key (`index` None), or as for `index`.
     fn find(&self, table: &Table, index: Option<&Index>, key: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
         match index {

@@ -147,6 +147,15 @@ class Audit(Check):
             (operation, tables, subjects, count, number, may_be_more, _), = self.since(one, mark)
             self.tally.equal((operation, sorted(tables), subjects, count, number, may_be_more),
                              ("select", ["counted", "posts"], [], 0, 1, True), "a view says by which tables")
+            by_key = []
+            for which in ("author = 1", "author = 1", "author = 2", "author IN (1, 2)", "author > 0", "true", "n > 0 AND author = 1"):
+                mark = self.settled(one)
+                one.execute(f"SELECT n FROM counted WHERE {which}").fetchall()
+                self.since(one, mark)
+                by_key += [key for key, in rows(one, f"SELECT view_key FROM dogwood.audit WHERE number > {mark} AND 'counted' = ANY (tables)")]
+            same, again, other, *several, last = by_key
+            self.tally.that(same and other, "a view of the catalog is read by its key", by_key)
+            self.tally.equal((again, last, same == other, several), (same, same, False, [None] * 3), "one key is one name, several have none")
             query = "SELECT count(*) FROM posts WHERE author = %s"
             for _ in range(40):
                 one.execute(query, (1,)).fetchall()

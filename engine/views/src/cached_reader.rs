@@ -98,6 +98,9 @@ impl Reader for CachedReader {
     fn arranged(&self, table: &Table, index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
         self.reader.arranged(table, index)
     }
+    fn note_arranged(&self, table: &Table, key: Option<&[u8]>) {
+        self.reader.note_arranged(table, key);
+    }
     fn find(&self, table: &Table, index: Option<&Index>, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
         let mut asked = key::encode_all(values);
         asked.extend(table.id.0.to_be_bytes());
