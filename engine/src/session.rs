@@ -35,6 +35,7 @@ pub mod result_columns;
 mod roles;
 mod routines;
 mod session_functions;
+mod settlement;
 mod standard_conforming_strings;
 mod statement;
 pub mod statement_path;
@@ -67,6 +68,7 @@ use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
 use routines::Lending;
+use settlement::Settlement;
 use state::account::Account;
 use state::activity::Owner;
 use state::cancel::CancelFlag;
@@ -80,7 +82,6 @@ use statement_path::StatementPath;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Receiver;
 use std::time::Instant;
 use subscribed::Subscribed;
 use transactions::commit::Committed;
@@ -144,7 +145,7 @@ struct CurrentTransaction {
     /// Materialized views that it has made WITH DATA: whoever commits waits until they are filled.
     unfilled: Vec<RelationId>,
     /// A commit that was left to the pipeline.
-    under_way: Option<UnderWay>,
+    settlement: Settlement,
     /// A database that it drops: whoever commits ends those who have come in meanwhile.
     dropped: Option<DatabaseId>,
     /// What the last commit gave.
@@ -171,9 +172,6 @@ enum Company {
     /// Statements of the extended protocol before one Sync.
     Pipeline,
 }
-
-/// What a session waits for before it goes on: a commit that was left to the pipeline.
-type UnderWay = Receiver<Result<Committed, SqlError>>;
 
 struct Active {
     // It goes into the pipeline as it is.

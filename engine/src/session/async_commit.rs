@@ -7,12 +7,12 @@
 //! ```
 //! Waking the session only to say what is known already would cost each commit two more switches between threads.
 
-use crate::session::{Active, Session, UnderWay};
+use crate::session::settlement::{Settlement, Settling};
+use crate::session::{Active, Session};
 use repr::poll;
 use state::SqlError;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{SyncSender, sync_channel};
 use transactions::commit::{Committed, PreparedCommit};
 use transactions::database::Database;
 use transactions::transaction::Transaction;
@@ -20,7 +20,7 @@ use transactions::transaction::Transaction;
 /// What is ready for the pipeline.
 pub struct Apart<'a> {
     what: Left,
-    under_way: &'a mut Option<UnderWay>,
+    settlement: &'a mut Settlement,
 }
 
 enum Left {
@@ -31,9 +31,9 @@ enum Left {
 
 /// What became of a commit. The session goes on once this is dropped: by then the client's answer must be on its way.
 pub struct Answered {
-    // None once it was sent.
+    // None once it was told.
     outcome: Option<Result<Committed, SqlError>>,
-    session: SyncSender<Result<Committed, SqlError>>,
+    session: Option<Settling>,
 }
 
 impl Answered {
@@ -45,9 +45,8 @@ impl Answered {
 
 impl Drop for Answered {
     fn drop(&mut self) {
-        if let Some(outcome) = self.outcome.take() {
-            // A session waits for what it has under way even when it ends.
-            let _settled = self.session.send(outcome);
+        if let (Some(outcome), Some(session)) = (self.outcome.take(), self.session.take()) {
+            session.tell(outcome);
         }
     }
 }
@@ -60,9 +59,7 @@ impl Apart<'_> {
 
     /// Commits. `tell` is called on any thread, and must not wait there; if the server stops, never.
     pub fn commit(self, tell: impl FnOnce(Answered) + Send + 'static) {
-        // An unbounded one would make room for thirty more.
-        let (session, settled) = sync_channel(1);
-        *self.under_way = Some(settled);
+        let session = Some(self.settlement.begin());
         match self.what {
             Left::Commit(transaction, prepared) => {
                 transaction.hand_over(prepared, move |outcome| tell(Answered { outcome: Some(outcome), session }));
@@ -105,7 +102,7 @@ impl Session {
                     self.transaction.company = None;
                     self.control.counters.committed.fetch_add(1, Ordering::Relaxed);
                     let what = Left::Commit(transaction, prepared);
-                    return Ok(Some(Apart { what, under_way: &mut self.transaction.under_way }));
+                    return Ok(Some(Apart { what, settlement: &mut self.transaction.settlement }));
                 }
                 self.transaction.active = Some(Active { transaction, block: false, failed: false });
             }
@@ -128,7 +125,7 @@ impl Session {
         let round = self.audit.owed.take();
         Ok(round.map(|round| Apart {
             what: Left::Record(self.database.clone(), round, std::mem::take(&mut self.transaction.committed)),
-            under_way: &mut self.transaction.under_way,
+            settlement: &mut self.transaction.settlement,
         }))
     }
 
@@ -145,9 +142,8 @@ impl Session {
 
     /// Waits for a commit that was left to the pipeline. Nothing else may be asked of the session before.
     pub fn settle(&mut self) {
-        let Some(under_way) = self.transaction.under_way.take() else { return };
         // The client has been told; nothing of a transaction that failed is left here. No outcome: the server stops.
-        if let Ok(Ok(committed)) = under_way.recv() {
+        if let Some(Ok(committed)) = self.transaction.settlement.wait() {
             self.transaction.committed = committed;
         }
     }

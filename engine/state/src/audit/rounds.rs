@@ -168,6 +168,8 @@ impl Rounds {
 
     /// Has something follow a round, on whichever thread makes it durable, or on this one if it is: it must not wait there.
     pub fn follow(&self, own: u64, ask: impl FnOnce(), hear: impl FnOnce(Result<(), SqlError>) + Send + 'static) {
+        // Before the lock, for which many come at once.
+        let hear: Hear = Box::new(hear);
         let mut state = self.state.lock();
         if state.durable >= own {
             drop(state);
@@ -179,7 +181,7 @@ impl Rounds {
             return hear(Err(error));
         }
         state.wanted = state.wanted.max(own);
-        state.hearers.push((own, Box::new(hear)));
+        state.hearers.push((own, hear));
         if state.hearers.len() == state.gathering.awaited {
             self.end_gathering(&mut state);
             return;
