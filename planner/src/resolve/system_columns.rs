@@ -63,13 +63,14 @@ impl Resolver<'_> {
             let visible = Visible { name: name.to_owned(), index, column_type: xid(), origin: None };
             return Ok(self.reference(level, &visible, position));
         }
-        let refused = PlanError::unsupported(format!("system column \"{name}\""));
-        let hint = if name == "xmax" {
-            "It is known in RETURNING of INSERT. Name rows by their primary key."
-        } else {
-            "Name rows by their primary key."
-        };
-        Err(refused.hint(hint).at(position))
+        if name == "xmax" {
+            return Err(PlanError::unsupported("system column \"xmax\" of other rows than INSERT returns")
+                .hint("Name rows by their primary key.")
+                .at(position));
+        }
+        Err(PlanError::unsupported(format!("system column \"{name}\""))
+            .hint("Name rows by their primary key.")
+            .at(position))
     }
 
     /// Everything that has rows of its own: all but plain views.
