@@ -596,6 +596,8 @@ pub enum MergeActionHir {
 /// RETURNING.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReturningHir {
+    /// Whether `xmax` stands behind the row's columns.
+    pub has_xmax: bool,
     /// What they read of other tables: columns behind the row's.
     pub beside: Option<BesideHir>,
     /// The expressions.

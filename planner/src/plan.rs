@@ -685,6 +685,8 @@ pub enum MergeAction {
 /// RETURNING.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Returning {
+    /// Whether `xmax` stands behind the row's columns: 0 for a row that is new, the transaction's number for one that was there.
+    pub has_xmax: bool,
     /// What they read of other tables: columns behind the row's.
     pub beside: Option<Beside>,
     /// The expressions.

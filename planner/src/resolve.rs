@@ -77,6 +77,7 @@ pub mod statement;
 mod subject;
 mod subject_view;
 mod subquery;
+mod system_columns;
 mod table_sample;
 mod ties;
 pub mod types;

@@ -100,6 +100,7 @@ impl Session {
             Some(Active { mut transaction, block: false, failed: false }) if quiet => {
                 if let Some(prepared) = poll::unwinds_to(|| transaction.prepare_apart(&patience))? {
                     self.transaction.company = None;
+                    self.state.lock().transaction_number = None;
                     self.control.counters.committed.fetch_add(1, Ordering::Relaxed);
                     let what = Left::Commit(transaction, prepared);
                     return Ok(Some(Apart { what, settlement: &mut self.transaction.settlement }));

@@ -23,6 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// The numbers below say something else of a row than who has written it.
+const FIRST_XID: u32 = 3;
+
 fn mode(shared: bool) -> LockMode {
     if shared { LockMode::Shared } else { LockMode::Exclusive }
 }
@@ -176,8 +179,11 @@ impl SessionActs for StatementEnvironment {
         if self.acting.transaction.is_none() || (only_if_given && !self.acting.has_written) {
             return Ok(None);
         }
-        // Numbers of hidden row ids: durable, in order, and never given again.
-        let number = self.database.sequences.next_row_id().map_err(value_error)?;
+        // Numbers of hidden row ids: durable, in order, and never given again. As an xid each is told by its lower bits.
+        let mut number = 0;
+        while (number as u32) < FIRST_XID {
+            number = self.database.sequences.next_row_id().map_err(value_error)?;
+        }
         self.state.lock().transaction_number = Some(number);
         Ok(Some(number))
     }

@@ -181,5 +181,5 @@ fn returning(
     let Some(returning) = returning else { return Ok(None) };
     let beside = beside(returning.beside.as_ref(), catalog, forms)?;
     let exprs = returning.exprs.iter().map(plan_expr).collect::<Result<_, _>>()?;
-    Ok(Some(Returning { beside, exprs, columns: returning.columns.clone() }))
+    Ok(Some(Returning { has_xmax: returning.has_xmax, beside, exprs, columns: returning.columns.clone() }))
 }

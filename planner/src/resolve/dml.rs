@@ -5,6 +5,7 @@ use super::outputs::{Limits, Outputs};
 use super::part::Assignee;
 use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible};
 use super::select::Target;
+use super::system_columns::xid;
 use super::updatable::{ViewWrite, unmergeable};
 use super::write_subquery::computed_beside;
 use super::write_target::WriteTarget;
@@ -395,18 +396,20 @@ impl Resolver<'_> {
         &mut self,
         items: Option<&[SelectItem]>,
         frame: Frame,
-        (types, seen): (Vec<ColumnType>, Vec<Typed>),
+        (mut types, seen): (Vec<ColumnType>, Vec<Typed>),
     ) -> Result<Option<ReturningHir>, PlanError> {
         let Some(items) = items else { return Ok(None) };
-        let (targets, _) =
+        let (targets, frame) =
             self.with_frame(frame.clause(Clause::Returning), |resolver| resolver.targets(items, Outputs::Settled))?;
+        let has_xmax = frame.references.iter().any(|(index, _)| Some(*index) == frame.xmax);
+        types.extend(has_xmax.then(xid));
         let (mut exprs, mut columns) = (Vec::with_capacity(targets.len()), Vec::with_capacity(targets.len()));
         let mut computed = Vec::new();
         for Target { typed, name, origin } in targets {
             columns.push(OutputColumn { name, column_type: typed.column_type.clone(), origin });
             exprs.push(computed_beside(typed, types.len() + seen.len(), &mut computed));
         }
-        Ok(Some(ReturningHir { beside: self.beside(types, seen, computed), exprs, columns }))
+        Ok(Some(ReturningHir { has_xmax, beside: self.beside(types, seen, computed), exprs, columns }))
     }
 }
 

@@ -13,7 +13,7 @@ use super::write_target::WriteTarget;
 use super::{Resolver, Typed};
 use crate::catalog::{DefaultValue, PolicyCommand, Privilege};
 use crate::error::PlanError;
-use crate::hir::{Hir, HirExpr, HirNode, HirQuery, InsertHir, OutputColumn};
+use crate::hir::{Hir, HirExpr, HirNode, HirQuery, InsertHir, OutputColumn, ReturningHir};
 use crate::parse::literals::{self, LiteralRun};
 use crate::parse::overriding::{self, Overriding};
 use crate::parse::parse_query;
@@ -88,10 +88,21 @@ impl Resolver<'_> {
             }
             Some(_) => return Err(PlanError::new("42601", "syntax error at or near \"ON\"")),
         };
-        let binding = self.written_binding(&table, &alias, 0, table.columns.len());
-        let frame = Frame { columns: binding.columns.clone(), tables: vec![binding], ..Frame::default() };
-        let returning = self.returning(insert.returning.as_deref(), frame, (row_types(&table), table.computed(0)))?;
+        let returning = self.returning_inserted(&table, &alias, insert.returning.as_deref())?;
         Ok(InsertHir { table: table.id, source, checks, on_conflict, returning })
+    }
+
+    fn returning_inserted(
+        &mut self,
+        table: &WriteTarget,
+        alias: &str,
+        items: Option<&[SelectItem]>,
+    ) -> Result<Option<ReturningHir>, PlanError> {
+        let binding = self.written_binding(table, alias, 0, table.columns.len());
+        // A view has no system columns, and what it computes stands there.
+        let xmax = table.through.is_none().then_some(table.columns.len());
+        let frame = Frame { columns: binding.columns.clone(), tables: vec![binding], xmax, ..Frame::default() };
+        self.returning(items, frame, (row_types(table), table.computed(0)))
     }
 
     /// Refuses a value for a column that makes its own.

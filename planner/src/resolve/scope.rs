@@ -1,6 +1,7 @@
 //! Which names mean which columns: the rows in scope, and what is said when a name fits none or several.
 
 use super::calls::Call;
+use super::system_columns::is_system_column;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr};
@@ -48,6 +49,8 @@ pub(super) struct Frame {
     pub(super) references: Vec<(usize, Option<u32>)>,
     /// WINDOW definitions.
     pub(super) windows: Vec<(String, sqlparser::ast::WindowSpec)>,
+    /// Where its one table's `xmax` stands, which is known of rows that an INSERT has just written.
+    pub(super) xmax: Option<usize>,
 }
 
 /// When a frame's columns can be named.
@@ -291,16 +294,13 @@ fn truncated(mut name: String) -> String {
     name
 }
 
-/// PostgreSQL's system columns.
-const SYSTEM_COLUMNS: [&str; 6] = ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"];
-
 impl Resolver<'_> {
     /// Frames that can be seen, innermost first, with their levels.
-    fn visible_frames(&self) -> impl Iterator<Item = (usize, &Frame)> {
+    pub(super) fn visible_frames(&self) -> impl Iterator<Item = (usize, &Frame)> {
         self.frames.iter().rev().enumerate().filter(|(_, frame)| frame.visibility != Visibility::LateralHidden)
     }
 
-    fn reference(&mut self, level: usize, visible: &Visible, position: Option<u32>) -> Typed {
+    pub(super) fn reference(&mut self, level: usize, visible: &Visible, position: Option<u32>) -> Typed {
         let frame_index = self.frames.len() - 1 - level;
         self.frames[frame_index].references.push((visible.index, position));
         self.trace_read(visible.origin);
@@ -351,14 +351,8 @@ impl Resolver<'_> {
         if let Some((level, table)) = whole {
             return self.whole_row(level, &table, position);
         }
-        if SYSTEM_COLUMNS.contains(&name.as_str()) {
-            let only = self.frames.last().and_then(|frame| match frame.tables.as_slice() {
-                [table] => table.relation,
-                _ => None,
-            });
-            if let Some(relation) = only.filter(|relation| self.has_system_columns(*relation)) {
-                return system_column(&name, relation).map_err(|error| error.at(position));
-            }
+        if let Some((level, relation)) = self.having_system_column(&name, position)? {
+            return self.system_column(&name, level, relation, position);
         }
         Err(self.unknown_column(&name, position))
     }
@@ -396,9 +390,9 @@ impl Resolver<'_> {
             return Ok(typed);
         }
         if let Some(relation) = table.relation.filter(|relation| self.has_system_columns(*relation))
-            && SYSTEM_COLUMNS.contains(&name.as_str())
+            && is_system_column(&name)
         {
-            return system_column(&name, relation).map_err(|error| error.at(position));
+            return self.system_column(&name, level, relation, position);
         }
         if let Some(value) = self.qualified_variable(parts)? {
             return Ok(value);
@@ -408,11 +402,6 @@ impl Resolver<'_> {
             Some(hint) => error.hint(hint),
             None => error,
         })
-    }
-
-    /// Everything that has rows of its own: all but plain views.
-    fn has_system_columns(&self, relation: RelationId) -> bool {
-        self.catalog.table(relation).is_none_or(|table| table.is_stored() || table.is_maintained())
     }
 
     /// The relation that a qualifier names, with its level.
@@ -630,14 +619,6 @@ impl Resolver<'_> {
             _ => None,
         }
     }
-}
-
-/// `tableoid` is known; the others say how PostgreSQL stores rows, and we do not store them so.
-fn system_column(name: &str, relation: RelationId) -> Result<Typed, PlanError> {
-    if name == "tableoid" {
-        return Ok(Typed::literal(Datum::Oid(relation.0), ScalarType::Oid));
-    }
-    Err(PlanError::unsupported(format!("system column \"{name}\"")).hint("Name rows by their primary key."))
 }
 
 /// Levenshtein's distance.

@@ -269,7 +269,7 @@ fn insert_looking(
         require_seen_in_views(writer, &plan.checks, &chunk, look)?;
         written.rows += chunk.len();
         for row in &chunk {
-            returning(writer, plan.table, plan.returning.as_ref(), row, &mut written.returned)?;
+            returning_inserted(writer, plan, row, Was::Absent, &mut written.returned)?;
         }
         if let Some(error) = failed {
             return Err(error);
@@ -305,7 +305,7 @@ fn insert_or_update(
             let conflict = Conflict { on_conflict, row_key: &row_key, excluded: &row };
             if let Some(row) = on_conflict_update(writer, shape, plan, &conflict, &mut touched, look)? {
                 written.rows += 1;
-                returning(writer, plan.table, plan.returning.as_ref(), &row, &mut written.returned)?;
+                returning_inserted(writer, plan, &row, Was::There, &mut written.returned)?;
             }
             continue;
         }
@@ -313,9 +313,40 @@ fn insert_or_update(
         writer.note_inserted(shape, std::slice::from_ref(&row))?;
         require_seen_in_views(writer, &plan.checks, std::slice::from_ref(&row), look)?;
         written.rows += 1;
-        returning(writer, plan.table, plan.returning.as_ref(), &row, &mut written.returned)?;
+        returning_inserted(writer, plan, &row, Was::Absent, &mut written.returned)?;
     }
     Ok(written)
+}
+
+/// What a row was before the INSERT.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Was {
+    Absent,
+    There,
+}
+
+/// The same of an INSERT, whose RETURNING may ask for `xmax`: 0 of a new row, and of one that was there who has changed it.
+fn returning_inserted(
+    writer: &Writer<'_>,
+    plan: &InsertPlan,
+    row: &[Datum],
+    was: Was,
+    returned: &mut ReturnedRows,
+) -> Result<(), SqlError> {
+    let Some(wanted) = plan.returning.as_ref().filter(|returning| returning.has_xmax) else {
+        return returning(writer, plan.table, plan.returning.as_ref(), row, returned);
+    };
+    let changed_by = match was {
+        Was::Absent => 0,
+        Was::There => {
+            let number = writer.context.environment.acts()?.transaction_number(false)?;
+            // Of 64 bits the lower ones, as everywhere where a number is an xid.
+            number.ok_or_else(|| SqlError::new("XX000", "a row is changed by no transaction"))? as u32
+        }
+    };
+    let mut row = row.to_vec();
+    row.push(Datum::Oid(changed_by));
+    returning(writer, plan.table, Some(wanted), &row, returned)
 }
 
 fn returning(

@@ -1,7 +1,7 @@
-//! Positions in a log, and which transactions a snapshot shows: `pg_lsn`, `xid8`, `pg_snapshot`.
+//! Positions in a log, transactions by their numbers, and which of them a snapshot shows: `pg_lsn`, `xid`, `xid8`, `pg_snapshot`.
 
-use super::arguments::{integer, numeric, text};
-use super::{FunctionDefinition, strict};
+use super::arguments::{int4, integer, numeric, oid, text, truth};
+use super::{FunctionDefinition, lenient, strict};
 use crate::scalar::Answer;
 use repr::unsigned::TransactionSnapshot;
 use repr::{Datum, Numeric, ValueError};
@@ -49,6 +49,18 @@ fn moved(lsn: &Datum, by: &Datum, back: bool) -> Answer {
     lsn_of(&if back { lsn.sub(by)? } else { lsn.add(by)? })
 }
 
+/// A transaction's number and an integer of the same bits.
+fn is_numbered(args: &[Datum]) -> Result<bool, ValueError> {
+    Ok(oid(&args[0])? == int4(&args[1])?.cast_unsigned())
+}
+
+fn is_not_distinct(args: &[Datum]) -> Result<bool, ValueError> {
+    match args.iter().filter(|arg| arg.is_null()).count() {
+        0 => is_numbered(args),
+        nulls => Ok(nulls == args.len()),
+    }
+}
+
 fn whole(number: u64) -> Answer {
     Ok(Datum::Int8(i64::try_from(number).unwrap_or(i64::MAX)))
 }
@@ -58,6 +70,10 @@ pub(super) const OPERATORS: &[FunctionDefinition] = &[
     strict("+(pg_lsn, numeric) pg_lsn", |_, a, _| moved(&a[0], &a[1], false)),
     strict("+(numeric, pg_lsn) pg_lsn", |_, a, _| moved(&a[1], &a[0], false)),
     strict("-(pg_lsn, numeric) pg_lsn", |_, a, _| moved(&a[0], &a[1], true)),
+    strict("=(xid, int4) bool", |_, a, _| truth(is_numbered(a)?)),
+    strict("<>(xid, int4) bool", |_, a, _| truth(!is_numbered(a)?)),
+    lenient("IS NOT DISTINCT FROM(xid, int4) bool", |_, a, _| truth(is_not_distinct(a)?)),
+    lenient("IS DISTINCT FROM(xid, int4) bool", |_, a, _| truth(!is_not_distinct(a)?)),
 ];
 
 pub(super) const FUNCTIONS: &[FunctionDefinition] = &[
