@@ -153,10 +153,7 @@ const NAMED: &[(&str, &[&str])] = &[
             "array_smaller",
         ],
     ),
-    (
-        "orders and operators that are not here",
-        &["*_pattern_lt", "*_pattern_le", "*_pattern_ge", "*_pattern_gt", "xideqint4", "xidneqint4"],
-    ),
+    ("orders and operators that are not here", &["*_pattern_lt", "*_pattern_le", "*_pattern_ge", "*_pattern_gt"]),
     ("what indexes ask", &["btequalimage", "btvarstrequalimage", "*_subdiff"]),
     ("what makes ranges of what can be counted", &["*_canonical"]),
     (
