@@ -8,7 +8,7 @@
 
 use std::hash::{BuildHasher, Hash};
 
-use repr::hash::RandomState;
+use repr::hash::EvenState;
 
 /// Keys of the first segment.
 const FIRST_KEYS: usize = 1 << 14;
@@ -25,7 +25,7 @@ type Block = [u32; WORDS];
 /// See the module.
 #[derive(Default)]
 pub(crate) struct KeyFilter {
-    hasher: RandomState,
+    hasher: EvenState,
     segments: Vec<Vec<Block>>,
     /// How many more fit into the last one.
     room: usize,
