@@ -11,6 +11,7 @@ mod declaration;
 mod domain;
 mod edge_map;
 mod enumeration;
+mod foreign_key;
 pub(crate) mod hold;
 mod namespace;
 pub mod own_tables;
@@ -35,6 +36,7 @@ pub use created_type::{CreatedType, TypeKind};
 pub use declaration::{IndexColumn, IndexDeclaration, IndexMethod, IndexPredicate};
 pub use domain::Domain;
 pub use enumeration::{EnumLabel, Enumeration};
+pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use hold::Hold;
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 pub use policy::{Policy, PolicyCommand, RowSecurity};
@@ -303,47 +305,6 @@ pub struct Check {
     pub constraint: ConstraintName,
     /// The expression as SQL text over the table's columns.
     pub expression: String,
-}
-
-/// A foreign key, and if annotated a DOG edge.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ForeignKey {
-    /// Its name, OID and deferral.
-    pub constraint: ConstraintName,
-    /// Referencing columns of this table.
-    pub columns: Vec<ColumnIndex>,
-    /// The referenced table.
-    pub target: RelationId,
-    /// The referenced columns: a primary key or unique.
-    pub target_columns: Vec<ColumnIndex>,
-    /// ON DELETE.
-    pub on_delete: ReferentialAction,
-    /// ON UPDATE.
-    pub on_update: ReferentialAction,
-    /// The ownership or access annotation.
-    pub annotation: Option<EdgeKind>,
-    /// Written `REFERENCES ONLY`: EXPLAIN COMPLIANCE makes no suggestion.
-    pub only: bool,
-    /// The automatic equality index on `columns`.
-    pub index: IndexId,
-    /// MATCH FULL: all of its columns are NULL, or none.
-    #[serde(default)]
-    pub match_full: bool,
-}
-
-/// What happens to referencing rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ReferentialAction {
-    /// Refused at the end of the statement, or of the transaction if deferred.
-    NoAction,
-    /// Refused at once.
-    Restrict,
-    /// The same is done to the referencing rows.
-    Cascade,
-    /// Referencing columns become NULL.
-    SetNull,
-    /// Referencing columns become their defaults.
-    SetDefault,
 }
 
 /// The four annotations on A(x) → B(y).

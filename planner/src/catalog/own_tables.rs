@@ -211,6 +211,7 @@ impl OwnTable {
                     only: false,
                     index: index.id,
                     match_full: false,
+                    written: Vec::new(),
                 });
             }
         }

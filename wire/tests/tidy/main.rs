@@ -142,7 +142,7 @@ const LARGE_STRUCTS: [(&str, &str, &str); 42] = [
     ("engine/transactions/src/transaction.rs", "Savepoint", "how far each part of a transaction had come"),
     ("engine/views/src/inspection.rs", "Inspected", "a row of what is shown of views' operators"),
     ("planner/src/catalog.rs", "Catalog", "the catalog as it is stored"),
-    ("planner/src/catalog.rs", "ForeignKey", "a foreign key as it is stored"),
+    ("planner/src/catalog/foreign_key.rs", "ForeignKey", "a foreign key as it is stored"),
     ("planner/src/catalog.rs", "Sequence", "a sequence as it is stored"),
     ("planner/src/catalog.rs", "Table", "a table as it is stored"),
     ("planner/src/lift.rs", "Lifted", "a view and its reader, as they are planned together"),

@@ -320,7 +320,7 @@ impl DefinitionChange<'_> {
         };
         require_comparable((&table, &referenced), (&columns, &target_columns), &constraint_name)
             .map_err(|error| error.at(Some(references.position)))?;
-        let (columns, target_columns) = in_key_order(&referenced, columns, target_columns);
+        let (columns, target_columns, written) = in_key_order(&referenced, columns, target_columns);
         if references.annotation.is_some() {
             self.require_unannotated(&table, &columns, references)?;
         }
@@ -356,6 +356,7 @@ impl DefinitionChange<'_> {
             only: references.only,
             index,
             match_full: references.match_full,
+            written,
         });
         if let Some(source) = source {
             self.catalog.labelled_edges.insert(EdgeRef { table: id, foreign_key }, source);
@@ -555,25 +556,25 @@ fn require_key(
     .at(Some(references.position)))
 }
 
-/// A foreign key's column pairs in the order of the key that it refers to: one value then looks up either side.
+/// A foreign key's column pairs in the order of the key that it refers to: one value then looks up either side. With the places where
+/// they are as they were written, if that is another order.
 fn in_key_order(
     target: &Table,
     columns: Vec<ColumnIndex>,
     target_columns: Vec<ColumnIndex>,
-) -> (Vec<ColumnIndex>, Vec<ColumnIndex>) {
+) -> (Vec<ColumnIndex>, Vec<ColumnIndex>, Vec<usize>) {
     let key = target.whole_indexes().find(|index| {
         index.unique
             && index.columns.len() == target_columns.len()
             && index.columns.iter().all(|column| target_columns.contains(column))
     });
-    let Some(key) = key else { return (columns, target_columns) };
-    let referencing = key
-        .columns
-        .iter()
-        .filter_map(|column| target_columns.iter().position(|target| target == column))
-        .map(|position| columns[position])
-        .collect();
-    (referencing, key.columns.clone())
+    let Some(key) = key.filter(|key| key.columns != target_columns) else {
+        return (columns, target_columns, Vec::new());
+    };
+    let place = |column: &ColumnIndex, of: &[ColumnIndex]| of.iter().position(|other| other == column);
+    let referencing = key.columns.iter().filter_map(|column| Some(columns[place(column, &target_columns)?])).collect();
+    let written = target_columns.iter().filter_map(|column| place(column, &key.columns)).collect();
+    (referencing, key.columns.clone(), written)
 }
 
 /// Whether values of the two types are compared without loss when one is looked up among the other.

@@ -64,6 +64,7 @@ impl Source<'_> {
             }
             for key in &table.foreign_keys {
                 let mut values = base(table, &key.constraint, "f");
+                let [columns, target_columns] = key.as_written();
                 let target = self.catalog.table(key.target);
                 let index = target.and_then(|target| {
                     target.whole_indexes().find(|index| index.unique && same(&index.columns, &key.target_columns))
@@ -74,8 +75,8 @@ impl Source<'_> {
                     ("confupdtype", text(action(key.on_update))),
                     ("confdeltype", text(action(key.on_delete))),
                     ("confmatchtype", text(if key.match_full { "f" } else { "s" })),
-                    ("conkey", numbers(&key.columns)),
-                    ("confkey", numbers(&key.target_columns)),
+                    ("conkey", numbers(&columns)),
+                    ("confkey", numbers(&target_columns)),
                 ]);
                 rows.add(&values);
             }

@@ -490,9 +490,10 @@ impl ConstraintRows<'_> {
             "table_constraints" => self.of_table(constraint, "FOREIGN KEY", Datum::Null),
             "key_column_usage" => {
                 let place = |column: &usize| unique?.columns.iter().position(|other| other == column);
-                let positions = key.target_columns.iter().map(|column| place(column).map_or(1, |place| place + 1));
+                let [columns, target_columns] = key.as_written();
+                let positions = target_columns.iter().map(|column| place(column).map_or(1, |place| place + 1));
                 let positions: Vec<usize> = positions.collect();
-                self.columns(&constraint.name, self.table, &key.columns, Some(&positions));
+                self.columns(&constraint.name, self.table, &columns, Some(&positions));
             }
             "constraint_column_usage" => self.columns(&constraint.name, target, &key.target_columns, None),
             "referential_constraints" => {

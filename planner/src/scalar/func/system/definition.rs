@@ -39,13 +39,14 @@ fn action(event: &str, action: ReferentialAction) -> String {
 }
 
 fn foreign_key(ctx: &EvalContext, table: &Table, key: &ForeignKey) -> String {
+    let [own, referenced] = key.as_written();
     let (name, columns) = match ctx.environment.catalog().table(key.target) {
-        Some(target) => (ctx.names().spelled(target), column_list(target, &key.target_columns)),
+        Some(target) => (ctx.names().spelled(target), column_list(target, &referenced)),
         None => (key.target.to_string(), String::new()),
     };
     format!(
         "FOREIGN KEY ({}) REFERENCES {name}({columns}){}{}{}{}{}",
-        column_list(table, &key.columns),
+        column_list(table, &own),
         if key.match_full { " MATCH FULL" } else { "" },
         action("ON UPDATE", key.on_update),
         action("ON DELETE", key.on_delete),

@@ -1,0 +1,33 @@
+-- The columns of a foreign key stand in the catalog in the order in which they were written, whatever the order of the key that they refer to.
+CREATE TABLE places (a int NOT NULL, b int NOT NULL, c int NOT NULL, PRIMARY KEY (a, b), UNIQUE (c, a, b));
+CREATE TABLE same (x int, y int, CONSTRAINT same_fk FOREIGN KEY (x, y) REFERENCES places (a, b));
+CREATE TABLE swapped (x int, y int, CONSTRAINT swapped_fk FOREIGN KEY (x, y) REFERENCES places (b, a) ON DELETE CASCADE);
+CREATE TABLE turned (p int, q int, r int, CONSTRAINT turned_fk FOREIGN KEY (p, q, r) REFERENCES places (a, b, c) MATCH FULL ON UPDATE CASCADE);
+CREATE TABLE implied (x int, y int, CONSTRAINT implied_fk FOREIGN KEY (y, x) REFERENCES places);
+CREATE TABLE later (x int, y int);
+ALTER TABLE later ADD CONSTRAINT later_fk FOREIGN KEY (y, x) REFERENCES places (b, a) NOT VALID;
+SELECT conname, conkey, confkey, pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'f' AND conname IN ('same_fk', 'swapped_fk', 'turned_fk', 'implied_fk', 'later_fk') ORDER BY conname;
+SELECT constraint_name, column_name, ordinal_position, position_in_unique_constraint FROM information_schema.key_column_usage WHERE constraint_name IN ('same_fk', 'swapped_fk', 'turned_fk', 'implied_fk', 'later_fk') ORDER BY 1, 3;
+SELECT constraint_name, column_name FROM information_schema.constraint_column_usage WHERE constraint_name = 'turned_fk' ORDER BY 1, 2;
+-- What is referred to is what was written.
+INSERT INTO places VALUES (1, 2, 3), (2, 1, 4), (5, 6, 7);
+INSERT INTO swapped VALUES (2, 1), (1, 2);
+INSERT INTO swapped VALUES (5, 6);
+INSERT INTO swapped VALUES (6, 5), (NULL, 9);
+INSERT INTO turned VALUES (1, 2, 3), (5, 6, 7), (NULL, NULL, NULL);
+INSERT INTO turned VALUES (3, 2, 1);
+INSERT INTO turned VALUES (1, 2, NULL);
+INSERT INTO implied VALUES (2, 1), (6, 5);
+INSERT INTO implied VALUES (5, 6);
+UPDATE places SET c = 30 WHERE a = 1;
+SELECT * FROM turned ORDER BY p;
+DELETE FROM turned;
+DELETE FROM implied;
+DELETE FROM places WHERE a = 2;
+SELECT * FROM swapped ORDER BY x;
+ALTER TABLE swapped RENAME COLUMN x TO z;
+ALTER TABLE places RENAME COLUMN b TO bb;
+ALTER TABLE swapped DROP COLUMN z;
+SELECT conname, conkey, confkey, pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'f' AND conname IN ('swapped_fk', 'turned_fk', 'later_fk') ORDER BY conname;
+ALTER TABLE turned ADD CONSTRAINT again_fk FOREIGN KEY (r, q, p) REFERENCES places (c, bb, a);
+SELECT conname, conkey, confkey, pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'again_fk';
