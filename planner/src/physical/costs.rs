@@ -79,6 +79,8 @@ pub(super) const OTHER_SHARE: f64 = 0.5;
 pub(super) const SOONER_SHARE_MAX: f64 = 0.5;
 /// It goes there, too, where the joins have so many times the rows.
 pub(super) const SOONER_ROWS_MIN: f64 = 4.0;
+/// So many operators down it is looked for, as the size of each is estimated anew.
+pub(super) const SOONER_LEVELS_MAX: usize = 16;
 /// Groups for each row that is grouped.
 pub(super) const GROUP_SHARE: f64 = 0.3;
 /// Nothing is estimated at fewer rows.

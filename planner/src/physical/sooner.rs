@@ -9,12 +9,22 @@
 //! than that relation has: else whoever joins finds some rows by their keys, and few of them are asked.
 
 use super::Planner;
-use super::costs::{SOONER_ROWS_MIN, SOONER_SHARE_MAX};
+use super::costs::{SOONER_LEVELS_MAX, SOONER_ROWS_MIN, SOONER_SHARE_MAX};
 use crate::mir::{Mir, expr};
 use crate::plan::MatchKind;
 use crate::scalar::ScalarExpr;
 use crate::transform::shape;
 use std::ops::Range;
+
+/// What is asked of each row.
+#[derive(Clone, Copy)]
+struct Asking<'m> {
+    right: &'m Mir,
+    kind: MatchKind,
+    /// What the joins of the left side give.
+    rows: f64,
+    levels: usize,
+}
 
 impl Planner<'_> {
     /// The left side with the join in it, where that is better.
@@ -24,11 +34,13 @@ impl Planner<'_> {
         if self.maintained || self.sizes.is_none() || !is_plain || !are_equalities {
             return None;
         }
-        self.below((left, right), kind, on, self.estimate(left).rows)
+        let rows = self.estimate(left).rows;
+        self.below(left, on, Asking { right, kind, rows, levels: SOONER_LEVELS_MAX })
     }
 
-    /// The same of what lies under maps, filters and projections of the left side, which gives so many rows.
-    fn below(&self, (left, right): (&Mir, &Mir), kind: MatchKind, on: &[ScalarExpr], rows: f64) -> Option<Mir> {
+    /// The same of what lies under maps, filters and projections of the left side.
+    fn below(&self, left: &Mir, on: &[ScalarExpr], asking: Asking<'_>) -> Option<Mir> {
+        let asking = Asking { levels: asking.levels.checked_sub(1)?, ..asking };
         let arity = left.arity();
         let moved = |to: &dyn Fn(usize) -> usize, width: usize| -> Vec<ScalarExpr> {
             let column = |column: usize| if column < arity { to(column) } else { column - arity + width };
@@ -37,10 +49,10 @@ impl Planner<'_> {
         match left {
             Mir::Project { input, columns } => {
                 let on = moved(&|column| columns[column], input.arity());
-                Some(self.below((input, right), kind, &on, rows)?.project(columns.clone()))
+                Some(self.below(input, &on, asking)?.project(columns.clone()))
             }
             Mir::Filter { input, predicates } if !predicates.iter().any(expr::is_volatile) => {
-                Some(self.below((input, right), kind, on, rows)?.filter(predicates.clone()))
+                Some(self.below(input, on, asking)?.filter(predicates.clone()))
             }
             Mir::Map { input, exprs } if !exprs.iter().any(expr::is_volatile) => {
                 let width = input.arity();
@@ -48,7 +60,7 @@ impl Planner<'_> {
                     return None;
                 }
                 let on = moved(&|column| column, width);
-                Some(self.below((input, right), kind, &on, rows)?.map(exprs.clone()))
+                Some(self.below(input, &on, asking)?.map(exprs.clone()))
             }
             Mir::Join { inputs, on: joined_on, same } => {
                 let starts = inputs.iter().scan(0, |start, input| {
@@ -63,7 +75,7 @@ impl Planner<'_> {
                     starts.enumerate().find(|(_, within)| on.iter().all(|condition| reads(condition, within)))?;
                 let input = &inputs[number];
                 let on = moved(&|column| column - within.start, input.arity());
-                let asked = self.asked((input, right), kind, &on, rows)?;
+                let asked = self.asked(input, &on, asking)?;
                 let mut inputs = inputs.clone();
                 inputs[number] = asked;
                 Some(Mir::Join { inputs, on: joined_on.clone(), same: same.clone() })
@@ -77,7 +89,7 @@ impl Planner<'_> {
                     return None;
                 }
                 let on = moved(&|column| column, width);
-                let left = Box::new(self.asked((inner, right), kind, &on, rows)?);
+                let left = Box::new(self.asked(inner, &on, asking)?);
                 let (right, on, same) = (other.clone(), joined_on.clone(), same.clone());
                 Some(Mir::Match { left, right, kind: *outer, on, same })
             }
@@ -86,11 +98,12 @@ impl Planner<'_> {
         }
     }
 
-    /// A relation of which it is asked, as far down in it as it may be, where that is better than for so many rows.
-    fn asked(&self, (input, right): (&Mir, &Mir), kind: MatchKind, on: &[ScalarExpr], rows: f64) -> Option<Mir> {
-        if let Some(found) = self.below((input, right), kind, on, rows) {
+    /// A relation of which it is asked, as far down in it as it may be, where that is better than for all rows of the joins.
+    fn asked(&self, input: &Mir, on: &[ScalarExpr], asking: Asking<'_>) -> Option<Mir> {
+        if let Some(found) = self.below(input, on, asking) {
             return Some(found);
         }
+        let Asking { right, kind, rows, .. } = asking;
         let (left, right) = (Box::new(input.clone()), Box::new(right.clone()));
         let asked = Mir::Match { left, right, kind, on: on.to_vec(), same: Vec::new() };
         let (before, after) = (self.estimate(input).rows, self.estimate(&asked).rows);
