@@ -13,7 +13,7 @@ import psycopg
 
 from harness import beside, options, rows, run_check, state_of
 from harness.compared import left_out, postgres_if_there
-from support.side_files import SideFilesCheck, side_files
+from support.side_files import SideFilesCheck
 
 PEOPLE = 40
 WORD = "Quorxelion"
@@ -150,12 +150,6 @@ class Changing(SideFilesCheck):
         hung = rows(connection, f"SELECT count(*) FROM hung_notes h, notes n WHERE h.of = n.id AND (n.person = {person} OR n.other = {person})")
         self.tally.equal(sum(table == "hung_notes" for table, _ in got), hung[0][0], f"what hangs on what {person} owns")
 
-    def nothing_is_left(self, name):
-        until = time.monotonic() + 10
-        while side_files(self.server) and time.monotonic() < until:
-            time.sleep(0.05)
-        self.no_files(name)
-
     def text(self, table, name):
         owner = ", person, other" if table == "notes" else ""
         # Where somebody was forgotten, a row is the other's.
@@ -170,9 +164,9 @@ class Changing(SideFilesCheck):
         self.both("SAVEPOINT here")
         tags = [connection.execute(text).statusmessage for connection in self.connections]
         self.tally.equal(len(set(tags)), 1, f"{name}: {tags}")
-        on_disk = any(file.endswith("-spill") for file in side_files(self.server))
+        on_disk = any(file.endswith("-spill") for file in self.server.side_files())
         # A new primary key may be another row's by now: those are changed all at once, in memory.
-        self.tally.that(on_disk or kind == "key", f"{name}: rows are on the disk", side_files(self.server))
+        self.tally.that(on_disk or kind == "key", f"{name}: rows are on the disk", self.server.side_files())
         after = self.tell(f"{name}: amid")
         self.both(f"UPDATE {table} SET v = 11, w = w + 5 WHERE id % 100 = 7")
         self.both(f"DELETE FROM {table} WHERE id % 100 = 9")
@@ -187,7 +181,7 @@ class Changing(SideFilesCheck):
         self.owned(self.connections[0], -3)
         if kind in ("delete", "all", "twice", "key", "merge", "replaced"):
             self.fill()
-        self.nothing_is_left(name)
+        self.no_files(name)
 
     def several(self):
         """Several statements over the same rows in one transaction, some of it taken back, and RETURNING."""
@@ -220,7 +214,7 @@ class Changing(SideFilesCheck):
         for person in (-1, -2, -9):
             self.owned(self.connections[0], person)
         self.fill()
-        self.nothing_is_left("several")
+        self.no_files("several")
 
     def refused(self):
         """What is wrong with the last of many rows."""
@@ -243,7 +237,7 @@ class Changing(SideFilesCheck):
             states = [state_of(connection.execute, text) for connection in self.connections]
             self.tally.that(states[0] and len(set(states)) == 1, text, states)
             self.tally.equal(self.tell(text), before, text)
-            self.nothing_is_left(text)
+            self.no_files(text)
         self.both("DROP TABLE keeps")
 
     def waited(self, table):
@@ -265,7 +259,7 @@ class Changing(SideFilesCheck):
                     self.tally.equal(rows(other, f"SELECT v, w FROM {table} WHERE id = 5"), [(99, 0)], f"{table}: it does not match any more")
                     self.tally.that(rows(other, f"SELECT sum(w) FROM {table} WHERE v < 20")[0][0] >= before, f"{table}: all others")
                 connection.execute(f"UPDATE {table} SET v = 5 WHERE id = 5")
-            self.nothing_is_left("waited")
+            self.no_files("waited")
 
     def locked(self, table):
         """Rows that were changed are locked, as strongly as PostgreSQL does it, though there are many."""
@@ -298,7 +292,7 @@ class Changing(SideFilesCheck):
         self.server.stop()
         self.tally.clean(self.server, "owners")
         self.server.start()
-        self.nothing_is_left("owners")
+        self.no_files("owners")
 
     def cancelled(self, table):
         with self.server.connect() as connection:
@@ -314,7 +308,7 @@ class Changing(SideFilesCheck):
                 if state == "":
                     connection.execute(back)
                 self.tally.equal(self.told(connection), before, f"{text}: cancelled ({state})")
-                self.nothing_is_left(f"{text}: cancelled")
+                self.no_files(f"{text}: cancelled")
 
     def forgotten(self, number):
         """Somebody is forgotten while rows of theirs, which others own, too, are changed."""
@@ -328,7 +322,7 @@ class Changing(SideFilesCheck):
             self.tally.equal(rows(connection, f"SELECT count(*) FROM notes WHERE person = {person}"), [(0,)], f"forgotten ({ended})")
             self.told(connection)
             self.owned(connection, -3)
-        self.nothing_is_left("a FORGET beside")
+        self.no_files("a FORGET beside")
         self.views_agree("a FORGET beside")
         self.server.stop()
         self.tally.clean(self.server, f"a FORGET beside, {number}")
@@ -357,7 +351,7 @@ class Changing(SideFilesCheck):
             self.tally.that(found == after or found == before and not told, f"{name}: all or nothing", told)
             self.owned(connection, -3)
         self.views_agree(name)
-        self.nothing_is_left(name)
+        self.no_files(name)
         self.connections[0] = self.server.connect()
         self.connections[1:] = []
         if found != before:

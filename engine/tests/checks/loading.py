@@ -11,7 +11,7 @@ import time
 import psycopg
 
 from harness import beside, options, rows, run_check, state_of
-from support.side_files import SideFilesCheck, side_files
+from support.side_files import SideFilesCheck
 
 PEOPLE = 40
 WORD = "Quorxelion"
@@ -84,12 +84,6 @@ class Loading(SideFilesCheck):
         for view, group, what, table in (("sums", "v", "count(*), sum(id)", "plain"), ("noted", "room", "count(*), sum(v)", "notes")):
             self.view_agrees(connection, view, f"SELECT {group} + 0, {what} FROM {table} GROUP BY {group} + 0", name)
 
-    def nothing_is_left(self, name):
-        until = time.monotonic() + 10
-        while side_files(self.server) and time.monotonic() < until:
-            time.sleep(0.05)
-        self.no_files(name)
-
     def amid(self, table):
         """A transaction reads and changes what it has just copied."""
         count = self.count
@@ -99,7 +93,7 @@ class Loading(SideFilesCheck):
             self.copy(connection, table, range(count))
             # What is nobody's and comes in order stands there as it will be stored.
             kind = ".sst" if table in ("keyless", "ordered") else "-spill"
-            self.tally.that(any(name.endswith(kind) for name in side_files(self.server)), f"{table}: rows are on the disk", side_files(self.server))
+            self.tally.that(any(name.endswith(kind) for name in self.server.side_files()), f"{table}: rows are on the disk", self.server.side_files())
             expected = (before[0] + count, before[1] + sum(range(count)), before[2] + sum(n % 10 for n in range(count)))
             self.tally.equal(self.told(connection, table), expected, f"{table}: as copied")
             found = rows(connection, f"SELECT id, v, left(body, 20) FROM {table} WHERE id = 77")
@@ -120,7 +114,7 @@ class Loading(SideFilesCheck):
             connection.execute("COMMIT")
             self.tally.equal(self.told(other, table), changed, f"{table}: committed")
             self.views_agree(other, f"{table} committed")
-            self.nothing_is_left(table)
+            self.no_files(table)
             if table == "notes":
                 owner = rows(other, "SELECT person FROM rooms WHERE id = 3")[0][0]
                 got = {row[3]["id"] for row in rows(other, f"GDPR GET people {owner}") if row[0] == "notes"}
@@ -149,7 +143,7 @@ class Loading(SideFilesCheck):
                 connection.execute("TRUNCATE ordered")
                 connection.execute("INSERT INTO ordered SELECT n, n % 10, 'before' FROM generate_series(-500, -1) n")
                 self.tally.equal(self.told(connection, "ordered"), before, "emptied")
-            self.nothing_is_left("scattered")
+            self.no_files("scattered")
 
     def selected(self):
         """INSERT … SELECT and CREATE TABLE AS."""
@@ -167,7 +161,7 @@ class Loading(SideFilesCheck):
             connection.execute("DROP TABLE made")
             connection.execute("TRUNCATE keyless")
             connection.execute("DELETE FROM plain WHERE id >= 0")
-            self.nothing_is_left("INSERT … SELECT")
+            self.no_files("INSERT … SELECT")
 
     def defined(self):
         """Definitions over rows that their transaction has just copied."""
@@ -192,7 +186,7 @@ class Loading(SideFilesCheck):
             self.copy(connection, "fresh", range(self.count, 2 * self.count))
             connection.execute("DROP TABLE fresh")
             connection.commit()
-        self.nothing_is_left("definitions")
+        self.no_files("definitions")
 
     def referred(self):
         """Rows that refer to rows on the disk, and owners by way of them."""
@@ -224,7 +218,7 @@ class Loading(SideFilesCheck):
             connection.execute("DROP TABLE pages")
             connection.execute("DROP TABLE books")
             connection.commit()
-        self.nothing_is_left("references")
+        self.no_files("references")
 
     def copy_orphans(self, connection):
         state = state_of(connection.execute, f"INSERT INTO pages SELECT n, n - {self.count + 1}, repeat('x', {BODY}) FROM generate_series({self.count + 1}, {2 * self.count + 2}) n")
@@ -247,7 +241,7 @@ class Loading(SideFilesCheck):
                     self.tally.equal(error.diag.message_detail, said, f"{table}: {last}")
                     self.tally.that(f"COPY {table}, line" in (error.diag.context or "COPY " + table + ", line"), f"{table}: where", error.diag.context)
                 self.tally.equal(self.told(connection, table), before, f"{table}: {last}")
-                self.nothing_is_left(f"{table}: {last}")
+                self.no_files(f"{table}: {last}")
             if table == "notes":
                 state = state_of(self.copy, connection, table, range(self.count), "8000000\t9999\t1\tx")
                 self.tally.equal(state, "23503", "the last has no room")
@@ -266,7 +260,7 @@ class Loading(SideFilesCheck):
                 if state == "":
                     connection.execute(f"DELETE FROM {table} WHERE id >= 0")
                 self.tally.equal(self.told(connection, table), before, f"{table}: cancelled: all or nothing ({state})")
-                self.nothing_is_left(f"{table}: cancelled")
+                self.no_files(f"{table}: cancelled")
             self.views_agree(connection, f"{table} cancelled")
 
     def waited_for(self, table):
@@ -302,7 +296,7 @@ class Loading(SideFilesCheck):
             self.told(connection, "notes")
             self.views_agree(connection, f"forgotten beside ({ended})")
             connection.execute("DELETE FROM notes WHERE id >= 0")
-            self.nothing_is_left("a FORGET beside")
+            self.no_files("a FORGET beside")
             connection.execute(f"INSERT INTO rooms SELECT n, (SELECT min(id) FROM people) FROM generate_series(1, {PEOPLE}) n")
         if number % 2:
             self.server.stop()

@@ -9,7 +9,7 @@ import threading
 import time
 
 from harness import beside, options, rows, run_check, state_of
-from support.side_files import SideFilesCheck, side_files
+from support.side_files import SideFilesCheck
 
 PEOPLE = 30
 WORD = "Quorxelion"
@@ -91,12 +91,6 @@ class Rewriting(SideFilesCheck):
         self.tally.equal(got, theirs, f"what {person} owns")
         return theirs
 
-    def nothing_is_left(self, name):
-        until = time.monotonic() + 10
-        while side_files(self.server) and time.monotonic() < until:
-            time.sleep(0.05)
-        self.no_files(name)
-
     def defined(self, table, kind):
         """A definition and its opposite: in a transaction that reads, writes and takes back, and committed."""
         name = f"{table}, {kind}"
@@ -108,7 +102,7 @@ class Rewriting(SideFilesCheck):
             connection.execute(define)
             # What is nobody's, has no index, and comes in order, stands there as it will be stored.
             kind = ".sst" if table == "bare" else "-spill"
-            self.tally.that(any(file.endswith(kind) for file in side_files(self.server)), f"{name}: rows are on the disk", side_files(self.server))
+            self.tally.that(any(file.endswith(kind) for file in self.server.side_files()), f"{name}: rows are on the disk", self.server.side_files())
             self.tally.equal(self.told(connection, table), before, f"{name}: amid")
             connection.execute(f"UPDATE {table} SET v = 11 WHERE id BETWEEN 100 AND 199")
             self.tally.equal(rows(connection, f"SELECT count(*) FROM {table} WHERE v = 11"), [(100,)], f"{name}: changed")
@@ -122,7 +116,7 @@ class Rewriting(SideFilesCheck):
             connection.execute(undo)
             self.tally.equal(self.told(other, table), before, f"{name}: there and back")
             self.owned(other, -3)
-        self.nothing_is_left(name)
+        self.no_files(name)
 
     def refused(self):
         """Values that stand twice, told at the end of many rows."""
@@ -134,7 +128,7 @@ class Rewriting(SideFilesCheck):
             for text in ("ADD PRIMARY KEY (id)", "ADD PRIMARY KEY (v), ADD UNIQUE (id)", "ALTER u TYPE int", "ADD UNIQUE (id), ADD PRIMARY KEY (v)"):
                 self.tally.equal(state_of(connection.execute, f"ALTER TABLE twice {text}"), "23505", text)
                 self.tally.equal(rows(connection, "SELECT count(*), sum(id), sum(v), sum(u) FROM twice"), before, text)
-                self.nothing_is_left(text)
+                self.no_files(text)
             self.tally.equal(state_of(connection.execute, "CREATE UNIQUE INDEX ON twice ((id + 0))"), "23505", "an expression that repeats")
             self.tally.equal(state_of(connection.execute, "ALTER TABLE twice ALTER body TYPE int USING body::int"), "22P02", "a value that cannot be cast")
             connection.execute("DELETE FROM twice WHERE body = 'last'")
@@ -143,7 +137,7 @@ class Rewriting(SideFilesCheck):
             self.tally.equal(rows(connection, "SELECT v FROM twice WHERE u = 11"), [(11,)], "and of another type")
             self.tally.equal(state_of(connection.execute, "INSERT INTO twice VALUES (9, -9, -9, 'x')"), "23505", "it is kept unique")
             connection.execute("DROP TABLE twice")
-        self.nothing_is_left("refused")
+        self.no_files("refused")
 
     def at_once(self):
         """Made, loaded, keyed and indexed in one transaction, as pg_restore does."""
@@ -170,7 +164,7 @@ class Rewriting(SideFilesCheck):
             connection.execute("INSERT INTO gone VALUES (0, 'x')")
             connection.execute("DROP TABLE gone")
             connection.commit()
-        self.nothing_is_left("at once")
+        self.no_files("at once")
 
     def index_before(self):
         """An index that is filled beside commits, of a table that is laid anew behind it, is there after a start."""
@@ -235,7 +229,7 @@ class Rewriting(SideFilesCheck):
             connection.execute("BEGIN")
             connection.execute("SAVEPOINT here")
             connection.execute(load)
-            self.tally.that(any(file.endswith("-spill") for file in side_files(self.server)), "people are on the disk", side_files(self.server))
+            self.tally.that(any(file.endswith("-spill") for file in self.server.side_files()), "people are on the disk", self.server.side_files())
             self.tally.equal(self.told(connection, "people")[0], before[0] + self.loads, "as loaded")
             self.tally.equal(self.told(other, "people"), before, "others see nothing of it")
             connection.execute("ROLLBACK TO here")
@@ -260,7 +254,7 @@ class Rewriting(SideFilesCheck):
             other.execute("DELETE FROM notes WHERE id < 0")
             other.execute(f"DELETE FROM people WHERE id BETWEEN {first + 50} AND {first + 99}")
             self.tally.equal(self.told(other, "people")[0], whole[0] - 51, "some are gone")
-        self.nothing_is_left("loaded")
+        self.no_files("loaded")
         self.server.stop()
         self.tally.clean(self.server, "people are loaded")
         self.server.start()
@@ -274,7 +268,7 @@ class Rewriting(SideFilesCheck):
             for last, state in (("7, 1, 1, 'x'", "23505"), (f"{first + 3}, 1, 1, 'x'", "23505"), (f"{first - 1}, NULL, 1, 'x'", "23502")):
                 self.tally.equal(state_of(connection.execute, f"{load} UNION ALL SELECT {last}"), state, f"people: {last}")
                 self.tally.equal(self.told(connection, "people"), before, f"people: {last}")
-                self.nothing_is_left(f"people: {last}")
+                self.no_files(f"people: {last}")
             for _ in range(2):
                 cancel = threading.Timer(0.1 + self.dice.random() * 2, connection.cancel)
                 cancel.start()
@@ -286,7 +280,7 @@ class Rewriting(SideFilesCheck):
                 if state == "":
                     before, (first, end) = after, self.new_people()
                     load = f"INSERT INTO people {self.made('people', first, end)}"
-                self.nothing_is_left("people: cancelled")
+                self.no_files("people: cancelled")
 
     def cancelled(self, table, kind):
         name = f"{table}, {kind}: cancelled"
@@ -301,7 +295,7 @@ class Rewriting(SideFilesCheck):
             if state == "":
                 connection.execute(undo)
             self.tally.equal(self.told(connection, table), before, f"{name} ({state})")
-            self.nothing_is_left(name)
+            self.no_files(name)
 
     def forgotten(self, number):
         """Somebody is forgotten while the table with notes of theirs, which others own, too, is laid anew."""
@@ -321,7 +315,7 @@ class Rewriting(SideFilesCheck):
                 other.execute(undo)
             self.told(other, "notes")
             self.owned(other, person + 1)
-        self.nothing_is_left("a FORGET beside")
+        self.no_files("a FORGET beside")
         self.server.stop()
         self.tally.clean(self.server, f"a FORGET beside, {number}")
         self.server.start()
@@ -348,7 +342,7 @@ class Rewriting(SideFilesCheck):
             stands = state_of(connection.execute, undo) == ""
             self.tally.that(stands or not told, f"{name}: what was told stands")
             self.tally.equal(self.told(connection, table), before, f"{name}: and back")
-            self.nothing_is_left(name)
+            self.no_files(name)
 
     def load_killed(self, step):
         name = f"people are loaded: killed at {step}"
@@ -362,7 +356,7 @@ class Rewriting(SideFilesCheck):
             self.tally.that(after[0] == before[0] + self.loads or after == before and not told, f"{name}: all or nothing", (before, after, told))
             if after != before:
                 self.tally.equal(len(rows(connection, f"GDPR GET people {first + 99}")), 1, f"{name}: somebody")
-            self.nothing_is_left(name)
+            self.no_files(name)
 
 
 if __name__ == "__main__":

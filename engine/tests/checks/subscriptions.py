@@ -15,7 +15,7 @@ import time
 import psycopg
 
 from harness import Check, options, rows, run_check, state_of
-from support.subscriptions import QUERIES, SCHEMA, Model, Subscriber, Writer, replay, values
+from support.subscriptions import QUERIES, SCHEMA, Model, Subscriber, Writer, erasure_times, replay, values, waits_for_erasure
 
 def difference(contents, expected):
     """Some rows too many and some missing."""
@@ -93,8 +93,7 @@ class Subscriptions(Check):
             seed.transaction(connection)
             last = number = max(ledger)
             self.tally.that(marks.wait_for(lambda told: any(row == (str(number),) for _, _, row in told)), "the last transaction is heard of")
-            # Their times are the audit log's: a subscriber that is slow is told of several erasures at the time of the last.
-            erased = [time for time, in connection.execute("SELECT dogwood_time FROM dogwood.audit WHERE operation = 'forget' AND row_count > 0 ORDER BY number")]
+            erased = erasure_times(connection)
             self.tally.equal(len(erased), len(forgotten), "each erasure is in the audit log")
             last = max((when for when, _, row in marks.told if row == (str(number),)), default=0)
         for subscriber in subscribers:
@@ -145,9 +144,9 @@ class Subscriptions(Check):
         for number, (when, closed, contents) in enumerate(steps):
             until = steps[number + 1][0] if number + 1 < len(steps) else when + 1
             # A time of which a FETCH has taken a part, and no marker has said that it was all, ends in the erasure too.
-            parted = not closed and any(when < erasure <= until for erasure in erasures)
+            parted = not closed and waits_for_erasure(when, until, erasures)
             expected = [] if parted else [true_at(when)]
-            expected += [found for time, found in truth if when < time < until and not any(time < erasure <= until for erasure in erasures)]
+            expected += [found for time, found in truth if when < time < until and not waits_for_erasure(time, until, erasures)]
             wrong += [(when, closed, difference(contents, found)) for found in expected if found != contents]
         self.tally.that(not wrong, f"{subscriber.name}: what is added up is what was true", f"{len(wrong)} times wrong of {len(steps)}, first {wrong[:1]}")
         if subscriber.progress:

@@ -16,7 +16,7 @@ import time
 import psycopg
 
 from harness import Check, options, rows, run_check, start_writers, state_of
-from support.subscriptions import Subscriber, as_text, replay
+from support.subscriptions import Subscriber, as_text, erasure_times, replay, waits_for_erasure
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
@@ -96,7 +96,7 @@ def is_told(steps, at, when, erased):
         return True
     is_last = at + 1 == len(steps)
     until = float("inf") if is_last else steps[at + 1][0]
-    return not (is_last and not closed) and not any(when < time <= until for time in erased)
+    return not (is_last and not closed) and not waits_for_erasure(when, until, erased)
 
 
 class Temporal(Check):
@@ -207,7 +207,7 @@ class Temporal(Check):
             for name in names:
                 self.compare(connection, name, "after the writers")
             watched = [self.adds_up(connection, subscriber) for subscriber in watched]
-            erased = [time for time, in rows(connection, "SELECT dogwood_time FROM dogwood.audit WHERE operation = 'forget' AND row_count > 0")]
+            erased = erasure_times(connection)
         for subscriber in watched:
             subscriber.end()
         self.moments(watched[0], watched[1], erased)

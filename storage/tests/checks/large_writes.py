@@ -99,19 +99,13 @@ class LargeWrites:
         self.tally.equal(by_index, by_scan, "the index tells what all rows do")
         return whole
 
-    def side_files(self):
-        try:
-            return sorted(os.listdir(os.path.join(self.server.data, "ingest")))
-        except FileNotFoundError:
-            return []
-
     def undisturbed(self, name, text):
         """What there is before, after, and returned."""
         with self.server.connect() as connection:
             before = self.told(connection)
             connection.execute("BEGIN")
             returned = self.returned(connection.execute(text))
-            self.tally.that(any(file.endswith("-spill") for file in self.side_files()), f"{name}: rows are on the disk", self.side_files())
+            self.tally.that(any(file.endswith("-spill") for file in self.server.side_files()), f"{name}: rows are on the disk", self.server.side_files())
             after = self.told(connection)
             connection.execute("ROLLBACK")
             self.tally.equal(self.told(connection), before, f"{name}: taken back")
@@ -145,10 +139,7 @@ class LargeWrites:
             grouped = rows(connection, "SELECT v + 0, count(*), sum(id) FROM notes GROUP BY v + 0")
             self.tally.equal(sorted(rows(connection, "SELECT * FROM sums")), sorted(grouped), f"{name}: the view")
             self.fill(connection)
-        until = time.monotonic() + 10
-        while self.side_files() and time.monotonic() < until:
-            time.sleep(0.05)
-        self.tally.equal(self.side_files(), [], f"{name}: files are left")
+        self.tally.equal(self.server.side_files_left(), [], f"{name}: files are left")
 
     # What comes amid. Each gives who was forgotten, if anybody was.
 
@@ -224,7 +215,7 @@ class LargeWrites:
         thread.start()
         until, seen = time.monotonic() + PATIENCE_S, False
         while thread.is_alive() and time.monotonic() < until:
-            there = self.side_files()
+            there = self.server.side_files()
             seen = seen or any(file.endswith(".sst") for file in there)
             is_time = {"spill": any(file.endswith("-spill") for file in there), "sst": seen, "later": seen and not there}[wanted]
             if is_time and self.dice.random() < 0.2:

@@ -1,19 +1,10 @@
 """Statements that write more rows than memory is to hold: the files beside the store by which they do, and a server killed amid that."""
-import os
 import threading
 import time
 
 import psycopg
 
 from harness import Check, rows
-
-
-def side_files(server):
-    """Their names, sorted."""
-    try:
-        return sorted(os.listdir(os.path.join(server.data, "ingest")))
-    except FileNotFoundError:
-        return []
 
 
 class SideFilesCheck(Check):
@@ -31,11 +22,7 @@ class SideFilesCheck(Check):
         self.tally.equal(sorted(rows(connection, f"SELECT * FROM {view}"), key=str), sorted(rows(connection, query), key=str), f"{name}: the view {view}")
 
     def no_files(self, name):
-        """They go with the last who reads the statement's rows, which may be a view that is not asked."""
-        until = time.monotonic() + 20
-        while side_files(self.server) and time.monotonic() < until:
-            time.sleep(0.02)
-        self.tally.equal(side_files(self.server), [], f"{name}: files are left")
+        self.tally.equal(self.server.side_files_left(), [], f"{name}: files are left")
 
     def kill_amid(self, write, is_time, name, seconds=60):
         """Writes on a connection of its own; the server is killed when `is_time` says so of the side files, or that has ended, and started
@@ -53,7 +40,7 @@ class SideFilesCheck(Check):
         thread = threading.Thread(target=begin)
         thread.start()
         until = time.monotonic() + seconds
-        while time.monotonic() < until and thread.is_alive() and not is_time(side_files(self.server)):
+        while time.monotonic() < until and thread.is_alive() and not is_time(self.server.side_files()):
             pass
         self.server.kill()
         thread.join()

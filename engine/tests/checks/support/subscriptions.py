@@ -242,6 +242,18 @@ def replay(told, begin=None):
     return steps
 
 
+def erasure_times(connection):
+    """When people were forgotten, in order, as the audit log has it: a subscriber that is slow is told of several erasures at the time of the
+    last."""
+    return [time for time, in connection.execute("SELECT dogwood_time FROM dogwood.audit WHERE operation = 'forget' AND row_count > 0 ORDER BY number")]
+
+
+def waits_for_erasure(when, until, erasures):
+    """Whether a change of a time, or the rest of it, may have been told with an erasure's, as what waits then is added up: the next time
+    that was told is `until`."""
+    return any(when < erasure <= until for erasure in erasures)
+
+
 class Writer(threading.Thread):
     """Random transactions; each that commits is written down as its effects."""
 

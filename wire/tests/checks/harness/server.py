@@ -95,6 +95,21 @@ class Server:
         """`dogwood check`: (exit status, output)."""
         return run("check", "--data", self.data)
 
+    def side_files(self):
+        """The names of the files beside the store by which large statements write, sorted."""
+        try:
+            return sorted(os.listdir(os.path.join(self.data, "ingest")))
+        except FileNotFoundError:
+            return []
+
+    def side_files_left(self, seconds=10):
+        """The same once they have gone, or do not go: they go with the last who reads a statement's rows, which may be a view that nobody
+        asks."""
+        until = time.monotonic() + seconds
+        while self.side_files() and time.monotonic() < until:
+            time.sleep(0.05)
+        return self.side_files()
+
     def files_with(self, word):
         """Files below the data folder with this word in clear; some go while they are looked at."""
         found = []
