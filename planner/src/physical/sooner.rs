@@ -46,6 +46,10 @@ impl Planner<'_> {
             let column = |column: usize| if column < arity { to(column) } else { column - arity + width };
             on.iter().map(|condition| expr::renumber(condition, column)).collect()
         };
+        // Of the left side it is asked about these columns only.
+        let is_within = |within: &Range<usize>| {
+            on.iter().all(|on| expr::reads_only(on, |column| within.contains(&column) || column >= arity))
+        };
         match left {
             Mir::Project { input, columns } => {
                 let on = moved(&|column| columns[column], input.arity());
@@ -56,26 +60,21 @@ impl Planner<'_> {
             }
             Mir::Map { input, exprs } if !exprs.iter().any(expr::is_volatile) => {
                 let width = input.arity();
-                if !on.iter().all(|condition| expr::reads_only(condition, |column| column < width || column >= arity)) {
+                if !is_within(&(0..width)) {
                     return None;
                 }
                 let on = moved(&|column| column, width);
                 Some(self.below(input, &on, asking)?.map(exprs.clone()))
             }
             Mir::Join { inputs, on: joined_on, same } => {
-                let starts = inputs.iter().scan(0, |start, input| {
+                let ranges = inputs.iter().scan(0, |start, input| {
                     let range = *start..*start + input.arity();
                     *start = range.end;
                     Some(range)
                 });
-                let reads = |condition: &ScalarExpr, within: &Range<usize>| {
-                    expr::reads_only(condition, |column| within.contains(&column) || column >= arity)
-                };
-                let (number, within) =
-                    starts.enumerate().find(|(_, within)| on.iter().all(|condition| reads(condition, within)))?;
-                let input = &inputs[number];
-                let on = moved(&|column| column - within.start, input.arity());
-                let asked = self.asked(input, &on, asking)?;
+                let (number, within) = ranges.enumerate().find(|(_, within)| is_within(within))?;
+                let on = moved(&|column| column - within.start, within.len());
+                let asked = self.asked(&inputs[number], &on, asking)?;
                 let mut inputs = inputs.clone();
                 inputs[number] = asked;
                 Some(Mir::Join { inputs, on: joined_on.clone(), same: same.clone() })
@@ -83,9 +82,7 @@ impl Planner<'_> {
             // Its left side's rows stay as they are.
             Mir::Match { left: inner, right: other, kind: outer, on: joined_on, same } => {
                 let width = inner.arity();
-                let is_left =
-                    |condition: &ScalarExpr| expr::reads_only(condition, |column| column < width || column >= arity);
-                if joined_on.iter().any(expr::is_volatile) || !on.iter().all(is_left) {
+                if joined_on.iter().any(expr::is_volatile) || !is_within(&(0..width)) {
                     return None;
                 }
                 let on = moved(&|column| column, width);
@@ -104,11 +101,13 @@ impl Planner<'_> {
             return Some(found);
         }
         let Asking { right, kind, rows, .. } = asking;
+        let before = self.estimate(input).rows;
+        if rows < before {
+            return None;
+        }
         let (left, right) = (Box::new(input.clone()), Box::new(right.clone()));
         let asked = Mir::Match { left, right, kind, on: on.to_vec(), same: Vec::new() };
-        let (before, after) = (self.estimate(input).rows, self.estimate(&asked).rows);
         let is_seldom = rows >= before * SOONER_ROWS_MIN;
-        let is_better = rows >= before && (is_seldom || after <= before * SOONER_SHARE_MAX);
-        is_better.then_some(asked)
+        (is_seldom || self.estimate(&asked).rows <= before * SOONER_SHARE_MAX).then_some(asked)
     }
 }

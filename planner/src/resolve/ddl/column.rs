@@ -11,6 +11,7 @@ use crate::parse::definition::{
 use crate::parse::statement::{Identifier, ObjectName, SqlText, TypeName};
 use crate::resolve::collate::for_type;
 use crate::resolve::scope::fold;
+use crate::resolve::system_columns::is_system_column;
 use crate::resolve::types;
 use crate::resolve::view::{of_cstring, refuse_access_list};
 use crate::scalar::registry;
@@ -40,7 +41,7 @@ impl DefinitionChange<'_> {
     pub(super) fn new_column(&self, id: RelationId, definition: &ColumnDefinition) -> Result<NewColumn, PlanError> {
         let table = self.get(id).name.clone();
         let name = &definition.name;
-        if SYSTEM_COLUMNS.contains(&name.name.as_str()) {
+        if is_system_column(&name.name) {
             return Err(PlanError::new(
                 "42701",
                 format!("column name \"{}\" conflicts with a system column name", name.name),
@@ -177,8 +178,6 @@ impl DefinitionChange<'_> {
         self.check_expression(ExpressionPurpose::Generated(&table.columns[index]), text, table)
     }
 }
-
-const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"];
 
 /// smallserial, serial, bigserial and their numbered names.
 fn serial_type(data_type: &DataType) -> Option<ScalarType> {
