@@ -40,9 +40,10 @@ impl HintSlot {
         self.owner.store(owner, Ordering::Relaxed);
     }
 
-    fn is_of(&self, mark: u64) -> bool {
+    /// Whom it names for this mark, if it is of that.
+    fn owner_for(&self, mark: u64) -> Option<u64> {
         let (mixed, owner) = self.load();
-        owner != 0 && mixed ^ owner == mark
+        (owner != 0 && mixed ^ owner == mark).then_some(owner)
     }
 }
 
@@ -56,11 +57,8 @@ impl LocationCache {
     /// The owner whose copy was read last.
     pub(crate) fn get(&self, relation: RelationId, key: &RowKey) -> Option<MicroDbId> {
         let mark = mark(relation, key);
-        let found = self.set_of(mark).iter().map(HintSlot::load);
-        found.into_iter().find(|(mixed, owner)| *owner != 0 && mixed ^ owner == mark).map(|(_, owner)| {
-            let [_, _, id @ ..] = owner.to_be_bytes();
-            microdb::loaded(id)
-        })
+        let [_, _, id @ ..] = self.set_of(mark).iter().find_map(|slot| slot.owner_for(mark))?.to_be_bytes();
+        Some(microdb::loaded(id))
     }
 
     /// Notes whose copy was read.
@@ -71,7 +69,7 @@ impl LocationCache {
         bytes[2..].copy_from_slice(&microdb::stored(owner));
         let owner = u64::from_be_bytes(bytes);
         // A new one is the first, and the last one goes.
-        let place = slots.iter().position(|slot| slot.is_of(mark)).unwrap_or_else(|| {
+        let place = slots.iter().position(|slot| slot.owner_for(mark).is_some()).unwrap_or_else(|| {
             (1..WAYS).rev().for_each(|place| slots[place].store(slots[place - 1].load()));
             0
         });

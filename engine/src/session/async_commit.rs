@@ -33,7 +33,7 @@ enum Left {
 pub struct Answered {
     // None once it was told.
     outcome: Option<Result<Committed, SqlError>>,
-    session: Option<Settling>,
+    session: Settling,
 }
 
 impl Answered {
@@ -45,8 +45,8 @@ impl Answered {
 
 impl Drop for Answered {
     fn drop(&mut self) {
-        if let (Some(outcome), Some(session)) = (self.outcome.take(), self.session.take()) {
-            session.tell(outcome);
+        if let Some(outcome) = self.outcome.take() {
+            self.session.tell(outcome);
         }
     }
 }
@@ -59,7 +59,7 @@ impl Apart<'_> {
 
     /// Commits. `tell` is called on any thread, and must not wait there; if the server stops, never.
     pub fn commit(self, tell: impl FnOnce(Answered) + Send + 'static) {
-        let session = Some(self.settlement.begin());
+        let session = self.settlement.begin();
         match self.what {
             Left::Commit(transaction, prepared) => {
                 transaction.hand_over(prepared, move |outcome| tell(Answered { outcome: Some(outcome), session }));
@@ -100,7 +100,7 @@ impl Session {
             Some(Active { mut transaction, block: false, failed: false }) if quiet => {
                 if let Some(prepared) = poll::unwinds_to(|| transaction.prepare_apart(&patience))? {
                     self.transaction.company = None;
-                    self.state.lock().transaction_number = None;
+                    self.state.lock().end_transaction(true);
                     self.control.counters.committed.fetch_add(1, Ordering::Relaxed);
                     let what = Left::Commit(transaction, prepared);
                     return Ok(Some(Apart { what, settlement: &mut self.transaction.settlement }));

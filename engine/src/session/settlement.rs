@@ -62,7 +62,7 @@ impl Settlement {
 
 impl Settling {
     /// The session hears of it.
-    pub(super) fn tell(mut self, outcome: CommitResult) {
+    pub(super) fn tell(&mut self, outcome: CommitResult) {
         if let Some(slot) = self.0.take() {
             slot.tell(Settled::Outcome(outcome));
         }
@@ -94,7 +94,7 @@ mod tests {
         assert!(settlement.wait().is_none(), "none is under way");
         let slot = Arc::as_ptr(&settlement.slot);
         for turn in 0..1_000 {
-            let settling = settlement.begin();
+            let mut settling = settlement.begin();
             let telling = std::thread::spawn(move || {
                 if turn % 3 > 0 {
                     settling.tell(if turn % 3 == 1 {
