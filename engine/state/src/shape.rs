@@ -216,6 +216,11 @@ impl Schema {
     pub fn shapes(&self) -> BTreeMap<RelationId, Arc<TableShape>> {
         self.shapes.iter().map(|(id, shape)| (*id, shape.clone())).collect()
     }
+    /// Tables that are in both and not as they were, before and after.
+    pub fn changed_to<'a>(&'a self, new: &'a Schema) -> impl Iterator<Item = (&'a TableShape, &'a TableShape)> {
+        let both = self.shapes.iter().filter_map(|(id, before)| Some((before, new.shape(*id)?)));
+        both.filter(|(before, after)| !Arc::ptr_eq(before, after)).map(|(before, after)| (&**before, &**after))
+    }
 }
 
 /// Stored tables of a catalog, compiled, but for `one_owner`.

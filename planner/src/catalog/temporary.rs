@@ -111,17 +111,16 @@ impl Catalog {
     }
 
     /// Whether what all share of it is what they share of another.
-    pub fn shares_all_with(&self, other: &Catalog) -> bool {
-        let namespaces = |catalog: &Catalog| {
-            let mut shared = catalog.namespaces.clone();
-            shared.remove(&NamespaceId::PG_TEMP);
-            shared
-        };
-        same(&shared(&self.relations, |id| id.0), &shared(&other.relations, |id| id.0))
-            && same(&shared(&self.sequences, |id| id.0), &shared(&other.sequences, |id| id.0))
+    pub fn shares_all_with<'a>(&'a self, other: &'a Catalog) -> bool {
+        let namespaces = |catalog: &'a Catalog| catalog.namespaces.iter().filter(|(id, _)| **id != NamespaceId::PG_TEMP);
+        let relations = |catalog: &'a Catalog| shared(&catalog.relations, |id| id.0);
+        let sequences = |catalog: &'a Catalog| shared(&catalog.sequences, |id| id.0);
+        let comments = |catalog: &'a Catalog| shared(&catalog.comments, |id| *id);
+        are_same(relations(self), relations(other))
+            && are_same(sequences(self), sequences(other))
             && same(&self.types, &other.types)
-            && shared(&self.comments, |id| *id) == shared(&other.comments, |id| *id)
-            && namespaces(self) == namespaces(other)
+            && comments(self).eq(comments(other))
+            && namespaces(self).eq(namespaces(other))
             && self.databases == other.databases
             && self.pending_annotations == other.pending_annotations
             && self.labelled_edges == other.labelled_edges
@@ -139,13 +138,17 @@ fn own<K: Ord + Copy, V: Clone>(objects: &BTreeMap<K, V>, id: impl Fn(&K) -> Id)
     own.map(|(key, object)| (*key, object.clone())).collect()
 }
 
-fn shared<K: Ord + Copy, V: Clone>(objects: &BTreeMap<K, V>, id: impl Fn(&K) -> Id) -> BTreeMap<K, V> {
-    let shared = objects.iter().filter(|(key, _)| !is_temporary(id(key)));
-    shared.map(|(key, object)| (*key, object.clone())).collect()
+fn shared<K, V>(objects: &BTreeMap<K, V>, id: impl Fn(&K) -> Id) -> impl Iterator<Item = (&K, &V)> {
+    objects.iter().filter(move |(key, _)| !is_temporary(id(key)))
 }
 
 fn same<K: Ord, V>(some: &BTreeMap<K, Arc<V>>, others: &BTreeMap<K, Arc<V>>) -> bool {
-    let pairs = || some.iter().zip(others);
-    some.len() == others.len()
-        && pairs().all(|((id, object), (other, found))| id == other && Arc::ptr_eq(object, found))
+    some.len() == others.len() && are_same(some.iter(), others.iter())
+}
+
+fn are_same<'a, K: PartialEq + 'a, V: 'a>(
+    some: impl Iterator<Item = (&'a K, &'a Arc<V>)>,
+    others: impl Iterator<Item = (&'a K, &'a Arc<V>)>,
+) -> bool {
+    some.map(|(id, object)| (id, Arc::as_ptr(object))).eq(others.map(|(id, object)| (id, Arc::as_ptr(object))))
 }

@@ -35,31 +35,31 @@ pub struct Incomplete {
 /// # Errors
 /// The first refusal, in order of tables.
 pub fn check(catalog: &Catalog, restoring: bool) -> Result<(), PlanError> {
-    if let Some(found) = malformed(catalog).into_iter().next() {
+    let dog = Dog::new(catalog);
+    if let Some(found) = malformed(catalog, &dog).into_iter().next() {
         return Err(found.error);
     }
     if restoring {
         return Ok(());
     }
-    match incomplete(catalog).into_iter().find(|found| !found.may_wait) {
+    match incomplete(catalog, &dog).into_iter().find(|found| !found.may_wait) {
         Some(found) => Err(found.error),
         None => Ok(()),
     }
 }
 
 /// Every table that must not be as it is, however complete the graph.
-pub fn malformed(catalog: &Catalog) -> Vec<Incomplete> {
-    let dog = Dog::new(catalog);
+pub fn malformed(catalog: &Catalog, dog: &Dog) -> Vec<Incomplete> {
     let mut found = Vec::new();
     let mut add = |table: RelationId, error: PlanError| found.push(Incomplete { table, error, may_wait: false });
     if let (_, Some(cycle)) = dog.ownership_order() {
         let error = cycle_error(catalog, &cycle);
         cycle.iter().for_each(|edge| add(edge.near, error.clone()));
     }
-    let erasable = erasable_tables(catalog, &dog);
+    let erasable = erasable_tables(catalog, dog);
     for table in catalog.stored_tables() {
         let subject = check_subject(catalog, table, &erasable);
-        let rules = table.rules.iter().map(|rule| check_rule(catalog, &dog, table, rule));
+        let rules = table.rules.iter().map(|rule| check_rule(catalog, dog, table, rule));
         let refused = std::iter::once(subject).chain(rules).find_map(Result::err);
         refused.into_iter().for_each(|error| add(table.id, error));
     }
@@ -67,8 +67,7 @@ pub fn malformed(catalog: &Catalog) -> Vec<Incomplete> {
 }
 
 /// Every table whose rows could not be placed yet.
-pub(crate) fn incomplete(catalog: &Catalog) -> Vec<Incomplete> {
-    let dog = Dog::new(catalog);
+pub(crate) fn incomplete(catalog: &Catalog, dog: &Dog) -> Vec<Incomplete> {
     let owning = dog.reaching_subjects(false);
     let any = dog.reaching_subjects(true);
     let mut found = Vec::new();

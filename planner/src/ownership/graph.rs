@@ -120,13 +120,17 @@ impl Dog {
         if self.is_personal(table) || catalog.table(table).is_some_and(|table| !table.is_stored()) {
             return KeyForm::Hashed;
         }
+        let keys_of = |table| catalog.table(table).map(|table| table.foreign_keys.as_slice()).unwrap_or_default();
+        if keys_of(table).is_empty() {
+            return KeyForm::Ordered;
+        }
         let mut seen = BTreeSet::from([table]);
         let mut frontier = vec![table];
         while let Some(next) = frontier.pop() {
             if self.is_subject(next) {
                 return KeyForm::Hashed;
             }
-            let keys = catalog.table(next).map(|table| table.foreign_keys.as_slice()).unwrap_or_default();
+            let keys = keys_of(next);
             frontier.extend(keys.iter().map(|key| key.target).filter(|target| seen.insert(*target)));
         }
         KeyForm::Ordered

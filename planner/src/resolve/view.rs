@@ -298,10 +298,8 @@ pub(super) fn still_means(old: &Catalog, new: &Catalog, relabel: Option<&Relabel
         || old.types.iter().any(|(id, found)| new.types.get(id).is_none_or(|now| !Arc::ptr_eq(now, found)));
     let mut baseline = None;
     for table in new.relations.values() {
-        let (Some(view), Some(before)) = (&table.view, old.table(table.id).and_then(|table| table.view.as_ref()))
-        else {
-            continue;
-        };
+        let Some(view) = &table.view else { continue };
+        let Some(before) = old.table(table.id).and_then(|table| table.view.as_ref()) else { continue };
         let renamed = old.namespaces != new.namespaces || old.databases != new.databases;
         if !(types_changed || renamed || view.reads.keys().any(|id| is_changed(old, new, *id))) {
             continue;

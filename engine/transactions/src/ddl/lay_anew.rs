@@ -39,11 +39,8 @@ pub(super) fn laid_anew(old: &Schema, new: &Schema, effects: &[DdlEffect]) -> BT
         let key = shape.table().primary_key_columns().map(<[ColumnIndex]>::to_vec);
         (shape.key_form, shape.personal, shape.table().data_subject, key, edges)
     };
-    for (relation, shape) in old.shapes() {
-        if new.shape(relation).is_some_and(|now| made(&shape) != made(now)) {
-            open.push(relation);
-        }
-    }
+    let made_anew = old.changed_to(new).filter(|(before, after)| made(before) != made(after));
+    open.extend(made_anew.map(|(before, _)| before.id()));
     let mut found = BTreeSet::new();
     while let Some(relation) = open.pop() {
         let (Some(before), Some(after)) = (old.shape(relation), new.shape(relation)) else { continue };

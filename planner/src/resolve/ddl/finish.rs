@@ -5,7 +5,7 @@ use super::{DdlEffect, DdlPlan};
 use crate::catalog::own_tables::{self, is_own};
 use crate::catalog::{Catalog, Table, with_tables_below};
 use crate::error::PlanError;
-use crate::ownership::{Dog, Edge, Incomplete, incomplete, malformed};
+use crate::ownership::{Dog, Incomplete, incomplete, malformed};
 use crate::resolve::dml::system_catalog;
 use crate::resolve::identity::tells_rows_apart;
 use crate::resolve::view::is_changed;
@@ -18,10 +18,9 @@ impl DefinitionChange<'_> {
     pub(super) fn finish(mut self, old: &Catalog, tag: &str) -> Result<DdlPlan, PlanError> {
         self.refuse_personal()?;
         self.apply_pending()?;
-        self.mark_pending();
         self.check_views(old)?;
         self.check_unique(old)?;
-        self.place_again(old);
+        self.settle_graph(old);
         self.permit_references(old)?;
         self.permit_emptied()?;
         self.refuse_own(old)?;
@@ -99,10 +98,20 @@ impl DefinitionChange<'_> {
         Ok(())
     }
 
+    /// What the definition makes of the ownership graph. What a session has for itself is nobody's and not in it.
+    fn settle_graph(&mut self, old: &Catalog) {
+        if self.catalog.shares_all_with(old) {
+            return;
+        }
+        let graph = Dog::new(&self.catalog);
+        self.mark_pending(&graph);
+        self.place_again(old, &graph);
+    }
+
     /// `Table::pending` says why INSERT must be refused.
-    fn mark_pending(&mut self) {
-        let mut waiting = malformed(&self.catalog);
-        waiting.extend(incomplete(&self.catalog));
+    fn mark_pending(&mut self, graph: &Dog) {
+        let mut waiting = malformed(&self.catalog, graph);
+        waiting.extend(incomplete(&self.catalog, graph));
         let tables: Vec<RelationId> = self.catalog.relations.keys().copied().collect();
         for id in tables {
             let reason = waiting.iter().find(|found| found.table == id).map(|found| match &found.error.detail {
@@ -116,14 +125,13 @@ impl DefinitionChange<'_> {
     }
 
     /// Tables whose rows stand elsewhere, or under other keys, than the old catalog said.
-    fn place_again(&mut self, old: &Catalog) {
-        let (before, after) = (Dog::new(old), Dog::new(&self.catalog));
-        let owners = |dog: &Dog, table: RelationId| -> Vec<Edge> { dog.ownership(table).cloned().collect() };
+    fn place_again(&mut self, old: &Catalog, after: &Dog) {
+        let before = Dog::new(old);
         let mut moved: BTreeSet<RelationId> = BTreeSet::new();
         let kept: Vec<RelationId> =
             self.catalog.relations.keys().copied().filter(|id| old.relations.contains_key(id)).collect();
         for &id in &kept {
-            if owners(&before, id) != owners(&after, id) || before.is_subject(id) != after.is_subject(id) {
+            if before.ownership(id).ne(after.ownership(id)) || before.is_subject(id) != after.is_subject(id) {
                 moved.extend(after.owned_through(id));
                 moved.extend(before.owned_through(id));
             }
@@ -147,5 +155,5 @@ impl DefinitionChange<'_> {
 
 /// Tables that may only be empty when the transaction commits, with the refusal if one is not.
 pub fn pending_tables(catalog: &Catalog) -> Vec<Incomplete> {
-    incomplete(catalog)
+    incomplete(catalog, &Dog::new(catalog))
 }
