@@ -33,7 +33,7 @@ pub(crate) const BYTES_MIN: usize = 8 << 20;
 const OPERATIONS_MIN: usize = 5 << 14;
 /// So much of a batch that is being made is held in memory, three times while it is sorted: at first the least. What it makes on the
 /// disk lies over each other until it is merged, so of a larger batch it is more.
-const HELD_BYTES: RangeInclusive<usize> = 12 << 20..=64 << 20;
+const HELD_BYTES: RangeInclusive<usize> = 12 << 20..=32 << 20;
 /// What is held is this part of what stands in files already.
 const HELD_PART: u64 = 4;
 /// About what goes into one file.

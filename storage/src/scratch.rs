@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use rocksdb::{BlockBasedOptions, Cache, DB, IngestExternalFileOptions, LogLevel, Options, WriteBatch};
+use rocksdb::{
+    BlockBasedIndexType, BlockBasedOptions, Cache, DB, IngestExternalFileOptions, LogLevel, Options, WriteBatch,
+};
 
 use crate::crypto::{hex, sodium};
 use crate::error::StorageError;
@@ -16,7 +18,9 @@ use crate::rocks;
 /// What is written there at once stands in memory up to this, twice.
 const WRITE_BUFFER_BYTES: usize = 8 << 20;
 /// Blocks that were read last, indexes and filters of files.
-const CACHE_BYTES: usize = 8 << 20;
+const CACHE_BYTES: usize = 16 << 20;
+/// A part of an index or a filter.
+const METADATA_BLOCK_BYTES: usize = 8 << 10;
 /// So much of each file is read at once when they are merged.
 const READ_AHEAD_BYTES: usize = 256 << 10;
 /// Files of equal keys that wait to be merged: each is looked into for a key.
@@ -107,6 +111,11 @@ fn options() -> Options {
     blocks.set_block_cache(&Cache::new_lru_cache(CACHE_BYTES));
     blocks.set_cache_index_and_filter_blocks(true);
     blocks.set_bloom_filter(10.0, false);
+    // As wholes those of a million rows are larger than what the cache takes in: each look for a key would read them anew.
+    blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+    blocks.set_partition_filters(true);
+    blocks.set_metadata_block_size(METADATA_BLOCK_BYTES);
+    blocks.set_pin_top_level_index_and_filter(true);
     let mut options = Options::default();
     options.create_if_missing(true);
     options.set_block_based_table_factory(&blocks);
@@ -121,4 +130,40 @@ fn options() -> Options {
     options.set_stats_dump_period_sec(0);
     options.set_stats_persist_period_sec(0);
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksdb::WriteBatch;
+    use rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
+
+    use super::{CurrentScratch, METADATA_BLOCK_BYTES, Scratch};
+    use crate::temporary_folder::TemporaryFolder;
+
+    #[test]
+    fn a_key_among_a_million_is_found_by_reading_little() {
+        const KEYS: u64 = 1_000_000;
+        const LOOKS: u64 = 2_000;
+        let folder = TemporaryFolder::new("scratch");
+        let scratch = Scratch::current(&CurrentScratch::default(), &folder).expect("opens");
+        for first in (0..KEYS).step_by(10_000) {
+            let mut writes = WriteBatch::default();
+            (first..first + 10_000).for_each(|key| writes.put(key.to_be_bytes(), [7; 16]));
+            scratch.write(writes).expect("is written");
+        }
+        scratch.db().compact_range::<&[u8], &[u8]>(None, None);
+        set_perf_stats(PerfStatsLevel::EnableCount);
+        let mut context = PerfContext::default();
+        context.reset();
+        for look in 0..LOOKS {
+            let key = look * 7_919 % KEYS;
+            assert!(scratch.db().get_pinned(key.to_be_bytes()).expect("is read").is_some());
+            assert!(scratch.db().get_pinned((KEYS + key).to_be_bytes()).expect("is read").is_none());
+        }
+        let read = context.metric(PerfMetric::BlockReadByte);
+        set_perf_stats(PerfStatsLevel::Disable);
+        // A part of the filter, one of the index, and a block.
+        let each = read / LOOKS;
+        assert!(each < 3 * METADATA_BLOCK_BYTES as u64, "{each} bytes are read for each");
+    }
 }

@@ -101,6 +101,7 @@ pub enum LockMode {
 }
 
 const MODES: usize = 4;
+const ALL_MODES: [LockMode; MODES] = [LockMode::KeyShare, LockMode::Shared, LockMode::NoKeyUpdate, LockMode::Exclusive];
 
 impl LockMode {
     fn conflicts(self, other: LockMode) -> bool {
@@ -226,10 +227,8 @@ impl LockEntry {
 
     /// Whether somebody waits for the lock whom one who has it in this mode would keep waiting.
     fn is_wanted_against(&self, mode: LockMode) -> bool {
-        const ALL: [LockMode; MODES] =
-            [LockMode::KeyShare, LockMode::Shared, LockMode::NoKeyUpdate, LockMode::Exclusive];
         let waiters = self.crowd.as_ref().map_or([0; MODES], |crowd| crowd.waiters);
-        ALL.into_iter().zip(waiters).any(|(waited, count)| count > 0 && waited.conflicts(mode))
+        ALL_MODES.into_iter().zip(waiters).any(|(waited, count)| count > 0 && waited.conflicts(mode))
     }
 
     /// Wakes who may take the lock now: of those who want it alone the one who has waited longest. The others would only
@@ -512,7 +511,7 @@ impl LockState {
 }
 
 /// Gives back locks, the last taken first. Of many some at a time: others lock meanwhile.
-fn give_back(state: &mut MutexGuard<'_, LockState>, transaction: TransactionId, Held { taken, many }: Held) {
+fn give_back(state: &mut MutexGuard<'_, LockState>, transaction: TransactionId, Held { taken, many, .. }: Held) {
     for (number, TakenLock(name, before)) in taken.into_iter().rev().enumerate() {
         if number > 0 && number % RELEASED_AT_ONCE == 0 {
             MutexGuard::bump(state);
@@ -652,7 +651,7 @@ mod tests {
         for id in 3..5_000 {
             assert!(locks.try_lock(a, &row(id), LockMode::Exclusive));
         }
-        assert!(free(2, LockMode::KeyShare), "what is shared is no part of it");
+        assert!(free(2, LockMode::KeyShare), "what others have, too, is no part of it");
         assert!(locks.try_lock(a, &table(2), LockMode::Exclusive));
         locks.gather(a, mark);
         assert_eq!(locks.listed([1, 2].map(RelationId).into_iter()).len(), 2, "tables are listed");
@@ -670,6 +669,47 @@ mod tests {
         locks.release(a);
         assert!(free(1, LockMode::Exclusive));
         locks.release(b);
+        let state = locks.state.lock();
+        assert!(state.entries.0.iter().all(HashMap::is_empty) && state.held.is_empty() && state.with_many.is_empty());
+    }
+
+    #[test]
+    fn what_is_shared_is_gathered_once() {
+        let locks = Locks::default();
+        let (a, b) = (TransactionId(1), TransactionId(2));
+        let held = |transaction| {
+            let state = locks.state.lock();
+            state.held.get(&transaction).map_or(0, |held| held.taken.len())
+        };
+        for id in 0..2_000 {
+            assert!(locks.try_lock(a, &row(id), LockMode::KeyShare));
+        }
+        locks.gather(a, LockMark::default());
+        assert!(held(a) == 0 && locks.state.lock().entries.0.iter().all(HashMap::is_empty));
+        for id in 0..1_000 {
+            assert!(locks.try_lock(b, &row(id), LockMode::KeyShare), "with others");
+        }
+        locks.gather(b, LockMark::default());
+        assert_eq!(held(b), 1_000, "somebody else has these, too");
+        let mark = locks.mark(b);
+        for id in 2_000..3_000 {
+            assert!(locks.try_lock(b, &row(id), LockMode::Shared));
+        }
+        locks.gather(b, mark);
+        assert_eq!(held(b), 1_000, "what was left once is not looked at again");
+        assert!(
+            !locks.try_lock(a, &row(2_500), LockMode::NoKeyUpdate) && !locks.try_lock(b, &row(7), LockMode::Exclusive)
+        );
+        assert!(locks.try_lock(a, &row(2_501), LockMode::KeyShare));
+        locks.release_since(b, mark);
+        assert!(!locks.try_lock(TransactionId(3), &row(7), LockMode::Exclusive), "both have it");
+        assert!(locks.try_lock(TransactionId(3), &row(2_500), LockMode::Exclusive), "given back");
+        locks.release(a);
+        assert!(!locks.try_lock(TransactionId(3), &row(7), LockMode::Exclusive), "one has it");
+        assert!(locks.try_lock(TransactionId(3), &row(1_500), LockMode::Exclusive));
+        locks.release(b);
+        assert!(locks.try_lock(TransactionId(3), &row(7), LockMode::Exclusive));
+        locks.release(TransactionId(3));
         let state = locks.state.lock();
         assert!(state.entries.0.iter().all(HashMap::is_empty) && state.held.is_empty() && state.with_many.is_empty());
     }

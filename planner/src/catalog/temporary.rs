@@ -112,7 +112,8 @@ impl Catalog {
 
     /// Whether what all share of it is what they share of another.
     pub fn shares_all_with<'a>(&'a self, other: &'a Catalog) -> bool {
-        let namespaces = |catalog: &'a Catalog| catalog.namespaces.iter().filter(|(id, _)| **id != NamespaceId::PG_TEMP);
+        let namespaces =
+            |catalog: &'a Catalog| catalog.namespaces.iter().filter(|(id, _)| **id != NamespaceId::PG_TEMP);
         let relations = |catalog: &'a Catalog| shared(&catalog.relations, |id| id.0);
         let sequences = |catalog: &'a Catalog| shared(&catalog.sequences, |id| id.0);
         let comments = |catalog: &'a Catalog| shared(&catalog.comments, |id| *id);

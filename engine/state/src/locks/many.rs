@@ -1,10 +1,12 @@
 //! Locks of a transaction that has very many: each a number, while nobody asks for it.
 //!
-//! They are locks of rows and of unique values that it has taken once, `Exclusive` or `NoKeyUpdate`. Whoever else asks for one finds it made an entry of the table, as
-//! if it had been there all along. Two locks of one number would be one lock, which is more waiting and nothing worse.
+//! They are locks of rows and of unique values that it has taken once, and that it has alone. Whoever else asks for one finds it made an
+//! entry of the table, as if it had been there all along. Two locks of one number would be one lock, which is more waiting and nothing
+//! worse.
 
 use super::{
-    LockEntry, LockMark, LockMode, LockState, Locks, Name, RELEASED_AT_ONCE, TakenLock, TransactionId, give_back,
+    ALL_MODES, LockEntry, LockMark, LockMode, LockState, Locks, MODES, Name, RELEASED_AT_ONCE, TakenLock,
+    TransactionId, give_back,
 };
 use parking_lot::MutexGuard;
 use repr::hash::HashSet;
@@ -13,8 +15,7 @@ use std::collections::hash_map::Entry;
 /// See the module.
 #[derive(Default)]
 pub(super) struct ManyLocks {
-    exclusive: HashSet<u64>,
-    no_key_update: HashSet<u64>,
+    by_mode: [HashSet<u64>; MODES],
     /// Those that somebody has asked for: entries of the table.
     shown: Vec<Name>,
 }
@@ -24,21 +25,17 @@ pub(super) struct ManyLocks {
 pub(super) struct Held {
     pub(super) taken: Vec<TakenLock>,
     pub(super) many: Vec<ManyLocks>,
+    /// So many of what was taken stay as they are: they are not looked at again.
+    left: usize,
 }
 
 impl ManyLocks {
     fn mode_of(&self, name: Name) -> Option<LockMode> {
-        if self.exclusive.contains(&name.0) {
-            return Some(LockMode::Exclusive);
-        }
-        self.no_key_update.contains(&name.0).then_some(LockMode::NoKeyUpdate)
+        ALL_MODES.into_iter().rev().find(|mode| self.by_mode[*mode as usize].contains(&name.0))
     }
 
     fn insert(&mut self, name: Name, mode: LockMode) {
-        match mode {
-            LockMode::Exclusive => self.exclusive.insert(name.0),
-            LockMode::NoKeyUpdate | LockMode::Shared | LockMode::KeyShare => self.no_key_update.insert(name.0),
-        };
+        self.by_mode[mode as usize].insert(name.0);
     }
 }
 
@@ -50,7 +47,8 @@ impl Held {
     /// What was taken since.
     pub(super) fn split_off(&mut self, mark: LockMark) -> Held {
         let taken = self.taken.split_off(mark.taken.min(self.taken.len()));
-        Held { taken, many: self.many.split_off(mark.many.min(self.many.len())) }
+        self.left = self.left.min(self.taken.len());
+        Held { taken, many: self.many.split_off(mark.many.min(self.many.len())), left: 0 }
     }
 
     fn mode_among_many(&self, name: Name) -> Option<LockMode> {
@@ -64,7 +62,7 @@ impl Locks {
     pub fn gather(&self, transaction: TransactionId, since: LockMark) {
         let mut state = self.state.lock();
         let Some(held) = state.held.get_mut(&transaction) else { return };
-        let taken = held.taken.split_off(since.taken.min(held.taken.len()));
+        let taken = held.taken.split_off(since.taken.max(held.left).min(held.taken.len()));
         if held.many.len() <= since.many {
             held.many.push(ManyLocks::default());
         }
@@ -83,12 +81,15 @@ impl Locks {
             let Some(held) = state.held.get_mut(&transaction) else {
                 // An erasure has ended the transaction meanwhile.
                 let taken = std::iter::once(TakenLock(name, before)).chain(taken).collect();
-                return give_back(&mut state, transaction, Held { taken, many: Vec::new() });
+                return give_back(&mut state, transaction, Held { taken, ..Held::default() });
             };
             match (held.many.last_mut(), alone) {
                 (Some(many), Some(mode)) => many.insert(name, mode),
                 (Some(_) | None, _) => held.taken.push(TakenLock(name, before)),
             }
+        }
+        if let Some(held) = state.held.get_mut(&transaction) {
+            held.left = held.taken.len();
         }
     }
 }
@@ -98,7 +99,7 @@ impl LockState {
     fn take_alone(&mut self, transaction: TransactionId, name: Name) -> Option<LockMode> {
         let Entry::Occupied(place) = self.entries.entry(name) else { return None };
         let entry = place.get();
-        let (_, mode) = entry.first.filter(|(holder, mode)| *holder == transaction && mode.is_for_one())?;
+        let (_, mode) = entry.first.filter(|(holder, _)| *holder == transaction)?;
         if entry.crowd.is_some() {
             return None;
         }
