@@ -14,6 +14,7 @@ mod enumeration;
 mod foreign_key;
 pub(crate) mod hold;
 mod namespace;
+pub mod operator;
 pub mod own_tables;
 mod policy;
 mod property;
@@ -39,6 +40,7 @@ pub use enumeration::{EnumLabel, Enumeration};
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use hold::Hold;
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
+pub use operator::{Operator, OperatorHints};
 pub use policy::{Policy, PolicyCommand, RowSecurity};
 pub use property::Property;
 pub use purpose::Purpose;
@@ -106,6 +108,9 @@ pub struct Catalog {
     /// Functions and procedures by OID.
     #[serde(default)]
     pub routines: BTreeMap<Id, Arc<Routine>>,
+    /// Operators by OID.
+    #[serde(default)]
+    pub operators: BTreeMap<Id, Arc<Operator>>,
 }
 
 /// An annotation that waits for what it names.
@@ -422,6 +427,7 @@ impl Default for Catalog {
             first_login: None,
             rights: Arc::default(),
             routines: BTreeMap::new(),
+            operators: BTreeMap::new(),
         }
     }
 }

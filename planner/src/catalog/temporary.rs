@@ -130,6 +130,7 @@ impl Catalog {
             && self.roles == other.roles
             && self.first_login == other.first_login
             && self.routines == other.routines
+            && self.operators == other.operators
             && (Arc::ptr_eq(&self.rights, &other.rights) || self.rights == other.rights)
     }
 }

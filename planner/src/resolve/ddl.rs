@@ -24,10 +24,12 @@ mod grant;
 mod hold;
 mod index;
 pub(crate) mod index_key;
+mod kept_uses;
 mod label;
 mod like;
 mod names;
 mod opclass;
+mod operator;
 mod owner;
 mod permission;
 mod policy;
@@ -398,6 +400,7 @@ impl DefinitionChange<'_> {
             Statement::CreateRoutine(create) => self.create_routine(create),
             Statement::AlterRoutine(alter) => self.alter_routine(alter),
             Statement::DropRoutines(drop) => self.drop_routines(drop),
+            Statement::Operator(operator) => self.operator_statement(operator),
             Statement::Trigger(trigger) => self.trigger(trigger),
             Statement::CreateExtension { if_not_exists, name, schema, version } => {
                 self.create_extension(*if_not_exists, name, schema.as_ref(), version.as_deref())

@@ -7,6 +7,7 @@ use repr::{Id, IndexId, SequenceId};
 const PG_AUTHID: Id = 1260;
 const PG_DATABASE: Id = 1262;
 const PG_TYPE: Id = 1247;
+const PG_OPERATOR: Id = 2617;
 const PG_PROC: Id = 1255;
 const PG_CLASS: Id = 1259;
 const PG_CONSTRAINT: Id = 2606;
@@ -86,6 +87,8 @@ fn class(catalog: &Catalog, object: Id) -> Id {
         PG_TYPE
     } else if catalog.routines.contains_key(&object) {
         PG_PROC
+    } else if catalog.operators.contains_key(&object) {
+        PG_OPERATOR
     } else if catalog.sequences.contains_key(&SequenceId(object)) || is_index() {
         PG_CLASS
     } else {

@@ -140,6 +140,7 @@ impl DefinitionChange<'_> {
             | LabelledObject::Database(_)
             | LabelledObject::Extension(_)
             | LabelledObject::Routine(..)
+            | LabelledObject::Operator(_)
             | LabelledObject::Role(_)
             | LabelledObject::Other(_) => {
                 return Err(
@@ -272,6 +273,10 @@ impl DefinitionChange<'_> {
             }
             LabelledObject::Routine(kind, name) => {
                 let id = self.routine_named(*kind, name)?;
+                self.set_comment(id, text_owned);
+            }
+            LabelledObject::Operator(name) => {
+                let id = self.operator_named(name)?;
                 self.set_comment(id, text_owned);
             }
             LabelledObject::Role(name) => {

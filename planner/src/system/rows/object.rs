@@ -397,6 +397,7 @@ impl Source<'_> {
         self.default_dependencies(rows);
         self.type_dependencies(rows);
         self.routine_dependencies(rows);
+        self.operator_dependencies(rows);
         self.row_type_dependencies(rows);
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };
