@@ -162,7 +162,7 @@ class Operators(CalledBodies):
         equal = self.tally.equal
         with self.server.connect() as one:
             before = rows(one, LISTED)
-            equal(len(before), 3, "there are operators")
+            equal(len(before), 4, "there are operators")
         self.server.stop()
         self.server.start()
         with self.server.connect() as one:

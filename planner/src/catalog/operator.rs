@@ -127,10 +127,7 @@ impl<'a> Scope<'a> {
     pub fn spelled_operator(self, operator: &Operator) -> String {
         match self.sees_operator(operator) {
             true => operator.name.clone(),
-            false => {
-                let schema = self.catalog.namespace_name(operator.namespace).unwrap_or_default();
-                format!("{}.{}", crate::scalar::quote_identifier(schema), operator.name)
-            }
+            false => format!("{}.{}", self.qualifier(operator.namespace), operator.name),
         }
     }
 }

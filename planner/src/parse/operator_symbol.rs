@@ -48,7 +48,7 @@ fn may_be_symbol(token: &Token) -> bool {
 pub(super) fn joined(tokens: Vec<TokenWithSpan>, lines: &Lines<'_>) -> Vec<TokenWithSpan> {
     let begins = |pair: &[TokenWithSpan]| {
         poll::step_or_unwind();
-        adjacent(&pair[0], &pair[1]) || pair[0].token == Token::DoubleEq
+        adjacent(&pair[0], &pair[1]) || is_misread(&pair[0], lines)
     };
     if !tokens.windows(2).any(begins) {
         return tokens;
@@ -63,12 +63,23 @@ pub(super) fn joined(tokens: Vec<TokenWithSpan>, lines: &Lines<'_>) -> Vec<Token
         {
             run.extend(rest.next());
         }
-        let is_lone = run.len() == 1 && run[0].token != Token::DoubleEq;
+        let is_lone = run.len() == 1 && !is_misread(&run[0], lines);
         if is_lone || !join(&run, lines, &mut written) {
             written.append(&mut run);
         }
     }
     written
+}
+
+/// Whether a token is not what is written: `==` is no `=`, and what begins with `<|` is taken for `<<|`.
+fn is_misread(token: &TokenWithSpan, lines: &Lines<'_>) -> bool {
+    let written = || lines.slice(token.span.start, token.span.end);
+    match &token.token {
+        Token::DoubleEq => true,
+        Token::ShiftLeftVerticalBar => written() != "<<|",
+        Token::CustomBinaryOperator(symbol) => symbol != written(),
+        _ => false,
+    }
 }
 
 fn adjacent(one: &TokenWithSpan, next: &TokenWithSpan) -> bool {
@@ -92,7 +103,7 @@ fn join(run: &[TokenWithSpan], lines: &Lines<'_>, written: &mut Vec<TokenWithSpa
             end += 1;
         }
         // One that ends within a token is none of sqlparser's making.
-        if end == at + 1 && run[at].token != Token::DoubleEq || length != symbol.len() {
+        if end == at + 1 && !is_misread(&run[at], lines) || length != symbol.len() {
             written.push(run[at].clone());
             at += 1;
             continue;
@@ -117,6 +128,7 @@ mod tests {
             ("SELECT a OPERATOR(pg_catalog.*<) b", "SELECT a OPERATOR(pg_catalog.*<) b"),
             ("SELECT a===b, a == b, a@#@b, a<->b", "SELECT a === b, a == b, a @#@ b, a <-> b"),
             ("SELECT a>-1, a=-1, a*-1, a+-1, a - -1", "SELECT a > -1, a = -1, a * -1, a + -1, a - -1"),
+            ("SELECT a <| b, a <|<<< b, a <<| b", "SELECT a <| b, a <|<<< b, a <<| b"),
             ("SELECT a OPERATOR(s.|=|) b, !b", "SELECT a OPERATOR(s.|=|) b, OPERATOR(!) b"),
         ] {
             assert_eq!(parse_query(written).expect(written).to_string(), read);

@@ -204,8 +204,14 @@ impl<'a> Resolver<'a> {
         }
         let element = chosen.found.arg_casts.last().cloned().unwrap_or(ScalarType::Unknown);
         let array = self.coerce(array.clone(), &element.array()).map_err(|error| error.at(position))?;
-        let (array, shared) = super::build::shared(array);
         let mut left = self.coerce(left.clone(), &chosen.found.arg_casts[0]).map_err(|error| error.at(position))?;
+        if !moves_in(&left.expr) || !moves_in(&array.expr) {
+            return Err(PlanError::unsupported(
+                "ANY and ALL of an operator that somebody created, of what is volatile",
+            )
+            .hint("Compute it in a subquery before.")
+            .at(position));
+        }
         shift_expr(&mut left.expr, 1);
         let relation = self.elements(&array)?;
         let one = Typed::column(0, relation.types[0].clone());
@@ -223,7 +229,7 @@ impl<'a> Resolver<'a> {
             otherwise: Box::new(any),
             result: ScalarType::Bool,
         };
-        Ok(Some(Typed::boolean(super::build::once(shared, case))))
+        Ok(Some(Typed::boolean(case)))
     }
 
     /// An array's elements as rows, one level in.
@@ -237,6 +243,14 @@ impl<'a> Resolver<'a> {
         let (input, names) = (Box::new(Hir::unit()), Names::default());
         Ok(Hir { node: HirNode::TableFunction { input, functions, ordinality: false, names }, types })
     }
+}
+
+/// Whether an expression may stand in a subquery, and be evaluated for each of its rows: nothing in it is volatile, or stands for what
+/// is evaluated around it.
+fn moves_in(expr: &HirExpr) -> bool {
+    let mut moves = super::build::is_stable(expr);
+    expr.visit(&mut |part| moves &= !matches!(part, HirExpr::Operand(_)));
+    moves
 }
 
 fn no_function(operator: &Operator) -> PlanError {

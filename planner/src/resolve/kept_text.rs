@@ -8,7 +8,7 @@ use super::types::builtin;
 use crate::catalog::{Qualifier, Scope};
 use crate::parse::operator_symbol::is_symbol;
 use crate::parse::tokens_with_text;
-use crate::scalar::func::{parse_identifier, quote_identifier};
+use crate::scalar::func::parse_identifier;
 use crate::system::builtin::operators_of;
 use repr::ScalarType;
 use sqlparser::tokenizer::{Token, Word};
@@ -136,8 +136,8 @@ impl<'a> Respelling<'a, '_> {
         if let Some(there) = meant.and_then(|id| self.to.catalog.operators.get(&id)) {
             let is_same = self.to.operators(Qualifier::of(&words), &symbol).iter().any(|found| found.id == there.id);
             if !is_same || count > 1 {
-                let schema = self.to.catalog.namespace_name(there.namespace).unwrap_or_default();
-                self.replace(first, 2 * count - 1, quote_identifier(schema));
+                let schema = self.to.qualifier(there.namespace);
+                self.replace(first, 2 * count - 1, schema);
             }
         }
         2 * count + 2
@@ -154,8 +154,7 @@ impl<'a> Respelling<'a, '_> {
             return;
         }
         if let Some(there) = self.to.catalog.operators.get(&first.id) {
-            let schema = self.to.catalog.namespace_name(there.namespace).unwrap_or_default();
-            self.replace(at, 1, format!("OPERATOR({}.{symbol})", quote_identifier(schema)));
+            self.replace(at, 1, format!("OPERATOR({}.{symbol})", self.to.qualifier(there.namespace)));
         }
     }
 

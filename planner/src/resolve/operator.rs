@@ -6,6 +6,7 @@ use super::expr::{number_text, unnested};
 use super::literals::{Grouped, Item};
 use super::scope::fold;
 use super::{Resolver, Typed};
+use crate::catalog::Qualifier;
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::parse::star::without_star;
@@ -26,6 +27,7 @@ pub(super) fn symbol(op: &BinaryOperator) -> Result<String, PlanError> {
         BinaryOperator::PGCustomBinaryOperator(parts) => match parts.as_slice() {
             [name] => name.clone(),
             [schema, name] => format!("{schema}.{name}"),
+            [database, schema, name] => format!("{database}.{schema}.{name}"),
             _ => return Err(PlanError::new("42883", format!("operator does not exist: {}", parts.join(".")))),
         },
         other => other.to_string(),
@@ -109,9 +111,9 @@ impl Resolver<'_> {
     fn require_schema_of(&self, symbol: &str) -> Result<(), PlanError> {
         let Some(schema) = parts(symbol).0 else { return Ok(()) };
         let written = parse_identifier(schema, true).unwrap_or_default();
-        match written.last() {
-            Some(schema) => self.scope().require_namespace(schema).map(|_| ()),
-            None => Ok(()),
+        match self.scope().namespace_before(Qualifier::of(&written)) {
+            Some(_) => Ok(()),
+            None => Err(PlanError::new("3F000", format!("schema \"{}\" does not exist", written.join(".")))),
         }
     }
 

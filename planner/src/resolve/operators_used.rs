@@ -4,7 +4,7 @@ use super::domain::value_table;
 use super::outputs::Outputs;
 use super::scope::Clause;
 use super::{Resolver, SessionInfo, ViewUse};
-use crate::catalog::{Catalog, Scope, Table};
+use crate::catalog::{Scope, Table};
 use crate::error::PlanError;
 use crate::parse::parse_query;
 use repr::{ColumnType, Id};
@@ -25,8 +25,8 @@ pub(crate) enum TextOver<'a> {
 ///
 /// # Errors
 /// Those of the text.
-pub(crate) fn operators_used(catalog: &Catalog, text: &str, over: TextOver<'_>) -> Result<BTreeSet<Id>, PlanError> {
-    let path = Scope::from(catalog).path.clone();
+pub(crate) fn operators_used(scope: Scope<'_>, text: &str, over: TextOver<'_>) -> Result<BTreeSet<Id>, PlanError> {
+    let (catalog, path) = (scope.catalog, scope.path.clone());
     let session = SessionInfo { path, views: ViewUse::Opaque, ..SessionInfo::default() };
     let mut resolver = Resolver::new(catalog, &session, text, &[]);
     resolver.keeps = true;

@@ -1,7 +1,7 @@
 //! Texts that the catalog keeps and that call a function, or use an operator.
 
 use super::change::DefinitionChange;
-use crate::catalog::{DatabaseId, DefaultValue, NamespaceId, Operator, Routine, Table};
+use crate::catalog::{DatabaseId, DefaultValue, NamespaceId, Operator, Routine, Scope, Table};
 use crate::error::PlanError;
 use crate::parse::tokens_with_text;
 use crate::resolve::operators_used::{TextOver, operators_used};
@@ -62,7 +62,7 @@ impl DefinitionChange<'_> {
             if !calls && !mentions {
                 return false;
             }
-            match operators_used(&self.catalog, kept.text, kept.over) {
+            match operators_used(Scope::from(&self.catalog), kept.text, kept.over) {
                 Ok(used) => !used.is_disjoint(&ids),
                 Err(_) => mentions || kept.of.is_stored,
             }
@@ -140,6 +140,20 @@ impl DefinitionChange<'_> {
         if let Some(view) = &table.view {
             let of = KeptUse { line: shown, view: Some(table.id), is_stored: view.materialized };
             texts.push(KeptText { text: &view.query, over: TextOver::Nothing, of });
+        }
+    }
+
+    /// 0A000 for a text that would use other operators once it is kept: there the schemas that are searched are others.
+    pub(super) fn require_same_operators(&self, text: &str, table: &Table) -> Result<(), PlanError> {
+        if self.catalog.operators.is_empty() {
+            return Ok(());
+        }
+        // What is wrong with it otherwise is said elsewhere.
+        let Ok(here) = operators_used(self.scope(), text, TextOver::Row(table)) else { return Ok(()) };
+        match operators_used(Scope::from(&self.catalog), &self.kept(text), TextOver::Row(table)) {
+            Ok(kept) if kept == here => Ok(()),
+            _ => Err(PlanError::unsupported("an operator that only search_path finds, in what is kept")
+                .hint("Write OPERATOR(schema.symbol).")),
         }
     }
 
