@@ -205,6 +205,7 @@ fn is_definition(statement: &Statement) -> bool {
             | Statement::AlterRoutine(_)
             | Statement::DropRoutines(_)
             | Statement::Operator(_)
+            | Statement::Descriptions(_)
             | Statement::Do(_)
             | Statement::Unsupported { .. }
     )

@@ -13,6 +13,7 @@ mod edge_map;
 mod enumeration;
 mod foreign_key;
 pub(crate) mod hold;
+mod loose_comment;
 mod namespace;
 pub mod operator;
 pub mod own_tables;
@@ -39,6 +40,7 @@ pub use domain::Domain;
 pub use enumeration::{EnumLabel, Enumeration};
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use hold::Hold;
+pub use loose_comment::{DescriptionKey, LooseComment};
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 pub use operator::{Operator, OperatorHints};
 pub use policy::{Policy, PolicyCommand, RowSecurity};
@@ -108,6 +110,9 @@ pub struct Catalog {
     /// Functions and procedures by OID.
     #[serde(default)]
     pub routines: BTreeMap<Id, Arc<Routine>>,
+    /// Rows of pg_description that are no object's, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loose_comments: Vec<LooseComment>,
     /// Operators by OID.
     #[serde(default)]
     pub operators: BTreeMap<Id, Arc<Operator>>,
@@ -428,6 +433,7 @@ impl Default for Catalog {
             rights: Arc::default(),
             routines: BTreeMap::new(),
             operators: BTreeMap::new(),
+            loose_comments: Vec::new(),
         }
     }
 }

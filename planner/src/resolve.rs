@@ -19,6 +19,7 @@ mod copy_terms;
 mod created_operator;
 mod cte;
 pub mod ddl;
+mod described;
 mod direction;
 mod dml;
 pub(crate) mod domain;

@@ -131,6 +131,7 @@ impl Catalog {
             && self.first_login == other.first_login
             && self.routines == other.routines
             && self.operators == other.operators
+            && self.loose_comments == other.loose_comments
             && (Arc::ptr_eq(&self.rights, &other.rights) || self.rights == other.rights)
     }
 }

@@ -6,7 +6,8 @@
 
 use super::definition::{
     AlterDatabase, AlterStart, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs,
-    CreateView, DropDatabase, RoutineKind, RoutineName, RuleDefinition, SequenceOptions, ViewOptionsChange,
+    CreateView, DescriptionChange, DropDatabase, RoutineKind, RoutineName, RuleDefinition, SequenceOptions,
+    ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::request::{ExportFormat, Forget, Purge, RequestStatement, SubjectReference};
@@ -153,6 +154,8 @@ pub enum Statement {
     AlterRoutine(Box<AlterRoutine>),
     /// DROP FUNCTION, PROCEDURE, ROUTINE, AGGREGATE
     DropRoutines(Box<DropRoutines>),
+    /// What a write of pg_description comes to: nobody writes it so.
+    Descriptions(Vec<DescriptionChange>),
     /// CREATE, ALTER and DROP OPERATOR
     Operator(Box<OperatorStatement>),
     /// CALL

@@ -15,6 +15,7 @@ mod create;
 mod created_routine;
 mod database;
 mod dependents;
+mod description;
 mod domain;
 mod drop;
 mod enum_type;
@@ -441,6 +442,7 @@ impl DefinitionChange<'_> {
             Statement::Truncate { tables, restart_identity, behavior } => {
                 self.truncate(tables, *restart_identity, *behavior)
             }
+            Statement::Descriptions(changes) => self.change_descriptions(changes),
             Statement::Comment { object, text } => self.comment(object, text.as_deref()),
             Statement::SecurityLabel { provider, object, label, .. } => {
                 self.security_label(provider.as_deref(), object, label.as_deref())

@@ -392,6 +392,7 @@ impl<'a> Resolver<'a> {
                 WriteHir::Merge(_) => "MERGE",
             },
             Resolved::With(_) => "a statement that writes in WITH",
+            Resolved::Described { .. } => "a write of pg_description",
             Resolved::CopyTo { what, .. } | Resolved::DeclareCursor { what, .. } | Resolved::Explain { what, .. } => {
                 return self.refuse_calls(what);
             }

@@ -296,6 +296,16 @@ impl DefinitionChange<'_> {
         Ok(TAG)
     }
 
+    /// What the tags of a relation's comment, or of a column's, annotate.
+    pub(super) fn comment_on_relation(
+        &mut self,
+        id: RelationId,
+        column: Option<ColumnIndex>,
+        text: Option<&str>,
+    ) -> Result<(), PlanError> {
+        if self.get(id).is_stored() { self.comment_tags(id, column, text) } else { refuse_tags(text) }
+    }
+
     fn comment_on_constraint(
         &mut self,
         name: &Identifier,
