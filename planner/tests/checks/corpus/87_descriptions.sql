@@ -26,7 +26,8 @@ select classoid::regclass, objsubid, description from pg_description where objoi
 delete from pg_description where objoid = 'ds_u'::regclass and objsubid = 3;
 select count(*) from pg_description where objoid = 'ds_u'::regclass;
 delete from pg_description d using pg_proc p where d.objoid = p.oid and p.proname = 'ds_f';
-insert into pg_description (objoid, classoid, objsubid, description) values ('ds_f'::regproc, 'pg_proc'::regclass, 0, 'new'), ('ds_v'::regclass, 'pg_class'::regclass, 0, 'a view'), ('ds_v'::regclass, 'pg_class'::regclass, 1, 'of it');
+insert into pg_description (objoid, classoid, objsubid, description) values ('ds_f'::regproc, 'pg_proc'::regclass, 0, 'new');
+insert into pg_description values ('ds_v'::regclass, 'pg_class'::regclass, 0, 'a view'), ('ds_v'::regclass, 'pg_class'::regclass, 1, 'of it');
 select obj_description('ds_f'::regproc, 'pg_proc'), obj_description('ds_v'::regclass), col_description('ds_v'::regclass, 1);
 insert into pg_description values ('ds_f'::regproc, 'pg_proc'::regclass, 0, 'again');
 insert into pg_description values (1, 2, 3, 'loose'), (1, 2, 4, 'looser');
@@ -59,6 +60,7 @@ delete from pg_description where objoid = 1;
 comment on constraint ds_c on ds_t is null;
 insert into pg_description select oid, tableoid, 0, 'by row' from pg_constraint where conname = 'ds_c';
 select obj_description(oid, 'pg_constraint') from pg_constraint where conname = 'ds_c';
+comment on constraint ds_c on ds_t is null;
 create role ds_r;
 set role ds_r;
 update pg_description set description = 'mine';
