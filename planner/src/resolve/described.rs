@@ -141,7 +141,7 @@ fn written(sql: &ast::Statement) -> Result<Written<'_>, PlanError> {
             let select = select_of(&mut template)?;
             if let Some(TableFactor::Derived { subquery, .. }) = select.from.first_mut().map(|from| &mut from.relation)
             {
-                *subquery = source.clone();
+                subquery.clone_from(source);
             }
             let (from, values) = (std::mem::take(&mut select.from), of_names("excluded", &names));
             Ok(Written {
@@ -213,7 +213,7 @@ fn query_of(written: Written<'_>) -> Result<Box<ast::Query>, PlanError> {
 fn cast(value: Expr, to: &str) -> Result<Expr, PlanError> {
     let mut cast = parse_expression(&format!("CAST(NULL AS {to})"))?;
     if let Expr::Cast { expr, .. } = &mut cast {
-        *expr = Box::new(value);
+        **expr = value;
     }
     Ok(cast)
 }

@@ -178,15 +178,15 @@ impl DefinitionChange<'_> {
 
 /// Whether a text has one of these operators, or may have it.
 fn mentions_any(text: &str, symbols: &BTreeSet<&str>) -> bool {
-    if !symbols.iter().any(|symbol| text.contains(symbol)) && !(symbols.contains("<>") && text.contains("!=")) {
-        // These are compared by without a sign.
-        let lower = text.to_lowercase();
-        let has_form = |forms: &[&str]| forms.iter().any(|form| lower.contains(form));
-        return symbols.contains("=") && has_form(&["in", "case", "using", "natural", "nullif", "distinct"])
-            || ["<", "<=", ">", ">="].iter().any(|symbol| symbols.contains(symbol)) && has_form(&["between"])
-            || symbols.iter().any(|symbol| symbol.contains('~')) && has_form(&["like", "similar"]);
+    if symbols.iter().any(|symbol| text.contains(symbol)) || symbols.contains("<>") && text.contains("!=") {
+        return true;
     }
-    true
+    // These are compared by without a sign.
+    let lower = text.to_lowercase();
+    let has_form = |forms: &[&str]| forms.iter().any(|form| lower.contains(form));
+    symbols.contains("=") && has_form(&["in", "case", "using", "natural", "nullif", "distinct"])
+        || ["<", "<=", ">", ">="].iter().any(|symbol| symbols.contains(symbol)) && has_form(&["between"])
+        || symbols.iter().any(|symbol| symbol.contains('~')) && has_form(&["like", "similar"])
 }
 
 /// Whether a text calls one of these names, or may.
