@@ -204,6 +204,8 @@ fn is_definition(statement: &Statement) -> bool {
             | Statement::CreateRoutine(_)
             | Statement::AlterRoutine(_)
             | Statement::DropRoutines(_)
+            | Statement::Operator(_)
+            | Statement::Descriptions(_)
             | Statement::Do(_)
             | Statement::Unsupported { .. }
     )

@@ -15,6 +15,7 @@ mod create_as;
 mod current_statement;
 pub mod cursor;
 mod databases;
+mod descriptions;
 pub mod env;
 mod evaluation;
 mod explain;

@@ -13,7 +13,9 @@ mod edge_map;
 mod enumeration;
 mod foreign_key;
 pub(crate) mod hold;
+mod loose_comment;
 mod namespace;
+pub mod operator;
 pub mod own_tables;
 mod policy;
 mod property;
@@ -38,7 +40,9 @@ pub use domain::Domain;
 pub use enumeration::{EnumLabel, Enumeration};
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use hold::Hold;
+pub use loose_comment::{DescriptionKey, LooseComment};
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
+pub use operator::{Operator, OperatorHints};
 pub use policy::{Policy, PolicyCommand, RowSecurity};
 pub use property::Property;
 pub use purpose::Purpose;
@@ -106,6 +110,12 @@ pub struct Catalog {
     /// Functions and procedures by OID.
     #[serde(default)]
     pub routines: BTreeMap<Id, Arc<Routine>>,
+    /// Rows of pg_description that are no object's, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loose_comments: Vec<LooseComment>,
+    /// Operators by OID.
+    #[serde(default)]
+    pub operators: BTreeMap<Id, Arc<Operator>>,
 }
 
 /// An annotation that waits for what it names.
@@ -422,6 +432,8 @@ impl Default for Catalog {
             first_login: None,
             rights: Arc::default(),
             routines: BTreeMap::new(),
+            operators: BTreeMap::new(),
+            loose_comments: Vec::new(),
         }
     }
 }

@@ -30,6 +30,10 @@ pub(crate) trait Spelling<C> {
     fn routine_name(&self, _oid: Id) -> String {
         "function".to_owned()
     }
+    /// An operator that somebody created, as it stands at its operands.
+    fn operator_name(&self, _oid: Id) -> String {
+        "operator".to_owned()
+    }
     /// The text form of a value.
     fn value(&self, datum: &Datum, scalar: &ScalarType) -> String;
     /// What a string becomes as a value of a type; `None` where only running the statement can tell.

@@ -9,7 +9,7 @@ use crate::lift::{AbsentKeys, Lifted, lift};
 use crate::lower::{self, lower_query, plan_query, plan_with, plan_write};
 use crate::mir::row_expr::plan_expr;
 use crate::ownership::graph::{Dog, KeyForm};
-use crate::parse::definition::CreateTableAs;
+use crate::parse::definition::{CreateTableAs, DescriptionVerb};
 use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
 use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
@@ -48,6 +48,8 @@ pub enum Planned {
     CopyOut(Box<Planned>, CopyOptions),
     /// CREATE TABLE … AS a query.
     CreateTableAs(Box<CreateTableAs>, Arc<Query>),
+    /// INSERT, UPDATE or DELETE of pg_description.
+    Described(DescriptionVerb, Arc<Query>),
     /// DECLARE … CURSOR FOR a query, with the keys of its tables' rows behind its columns.
     Cursor(Box<DeclareCursor>, Arc<Query>, CursorTables),
     /// SUBSCRIBE, within COPY.
@@ -252,6 +254,7 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog, forms: &KnownRelations<'
         Resolved::CreateTableAs { create, query } => {
             Planned::CreateTableAs(create, Arc::new(plan_query(&query, catalog, forms)?))
         }
+        Resolved::Described { verb, query } => Planned::Described(verb, Arc::new(plan_query(&query, catalog, forms)?)),
         Resolved::CopyFrom { insert, columns, condition, table, options } => {
             let relation = insert.table;
             let plan = plan_write(&crate::hir::WriteHir::Insert(*insert), catalog, forms)?;

@@ -23,7 +23,6 @@ mod governance;
 mod grammar;
 mod grant;
 pub(crate) mod grouping_sets;
-mod image_operator;
 mod index;
 mod insert_query;
 pub(crate) mod join_alias;
@@ -34,6 +33,8 @@ mod long_names;
 mod maintenance;
 pub(crate) mod no_columns;
 mod object;
+mod operator;
+pub(crate) mod operator_symbol;
 pub(crate) mod overriding;
 pub(crate) mod part;
 mod policy;
@@ -173,7 +174,7 @@ pub fn is_reserved(word: &str) -> bool {
 /// The tokens of an expression that was parsed before, each with its own text; blanks included.
 pub(crate) fn tokens_with_text(text: &str) -> Vec<(Token, &str)> {
     let lines = Lines::new(text);
-    let tokens = dialect::tokenize(text).unwrap_or_default();
+    let tokens = operator_symbol::joined(dialect::tokenize(text).unwrap_or_default(), &lines);
     tokens.into_iter().map(|token| (token.token, lines.slice(token.span.start, token.span.end))).collect()
 }
 
@@ -195,7 +196,7 @@ fn read_tokens<T>(
 ) -> Result<T, PlanError> {
     limits::check(&tokens)?;
     let tokens = literal_ends::joined(unicode_names::rewritten(tokens, lines)?);
-    let tokens = image_operator::joined(tokens, lines);
+    let tokens = operator_symbol::joined(tokens, lines);
     recursion_clause::refuse(&tokens, lines)?;
     let tokens = no_columns::written_out(table_command::written_out(tokens, lines)?);
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;

@@ -16,8 +16,10 @@ mod conflict;
 mod consent;
 mod copy;
 mod copy_terms;
+mod created_operator;
 mod cte;
 pub mod ddl;
+mod described;
 mod direction;
 mod dml;
 pub(crate) mod domain;
@@ -49,6 +51,7 @@ mod names;
 mod naming;
 mod needs;
 mod operator;
+pub(crate) mod operators_used;
 mod outputs;
 mod part;
 mod policy;
@@ -269,6 +272,8 @@ pub(crate) struct Resolver<'a> {
     body: Option<body_names::BodyNames>,
     /// How many calls of created functions the session has to carry out.
     calls: usize,
+    /// The created operators that it uses.
+    operators: BTreeSet<Id>,
 }
 
 /// Common table expressions.
@@ -370,6 +375,7 @@ impl<'a> Resolver<'a> {
             domains: Vec::new(),
             body: None,
             calls: 0,
+            operators: BTreeSet::new(),
             keeps: session.path.is_of_kept_texts(),
         }
     }

@@ -448,9 +448,11 @@ fn operation(planned: &Planned) -> AuditOperation {
         Planned::With(plan) => plan.parts.iter().rev().find_map(writes).map_or(AuditOperation::Select, verb),
         Planned::CopyIn(..) => AuditOperation::Copy,
         Planned::CopyOut(what, _) => operation(what),
-        Planned::Query(_) | Planned::Cursor(..) | Planned::CreateTableAs(..) | Planned::Explain(_) => {
-            AuditOperation::Select
-        }
+        Planned::Query(_)
+        | Planned::Cursor(..)
+        | Planned::CreateTableAs(..)
+        | Planned::Described(..)
+        | Planned::Explain(_) => AuditOperation::Select,
         Planned::Subscribe(_) | Planned::SubscribeCursor(..) => AuditOperation::Subscribe,
         Planned::Gdpr(GdprRequest::Get(_) | GdprRequest::ExplainForget(_), ..) => AuditOperation::Get,
         Planned::Gdpr(GdprRequest::Export(..), ..) => AuditOperation::Export,

@@ -78,7 +78,10 @@ impl Session {
 /// The query in a statement.
 pub(super) fn source(planned: &Planned) -> Option<&Query> {
     match planned {
-        Planned::Query(query) | Planned::CreateTableAs(_, query) | Planned::Cursor(_, query, _) => Some(query),
+        Planned::Query(query)
+        | Planned::CreateTableAs(_, query)
+        | Planned::Described(_, query)
+        | Planned::Cursor(_, query, _) => Some(query),
         Planned::Write(plan) => Some(plan.source()),
         Planned::With(plan) => Some(plan.main().source()),
         Planned::CopyOut(what, _) => source(what),

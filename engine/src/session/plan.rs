@@ -214,7 +214,7 @@ pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
             // What functions say to the client, or have sent, is not taken back.
             Planned::Query(query) => !query.calls,
             Planned::Write(plan) => !plan.source().calls,
-            Planned::With(_) | Planned::CreateTableAs(..) => true,
+            Planned::With(_) | Planned::CreateTableAs(..) | Planned::Described(..) => true,
             Planned::Gdpr(request, ..) => !matches!(request, GdprRequest::Forget(_) | GdprRequest::Rekey),
             Planned::CopyOut(what, _) => reads_or_writes(what),
             Planned::CopyIn(..)

@@ -52,6 +52,7 @@ pub fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[O
         | Planned::CopyIn(..)
         | Planned::CopyOut(..)
         | Planned::CreateTableAs(..)
+        | Planned::Described(..)
         | Planned::SubscribeCursor(..)
         | Planned::Cursor(..) => None,
     }

@@ -134,6 +134,7 @@ impl Session {
                 self.copy_out((cached, what), options, format, params)
             }
             Planned::CreateTableAs(create, query) => self.create_table_as(create, query, params),
+            Planned::Described(verb, query) => self.write_descriptions(*verb, query, params),
             Planned::Cursor(declare, query, tables) => {
                 self.ask_for_orders(cached)?;
                 self.declare(declare, (query, tables), params, prepared.source())

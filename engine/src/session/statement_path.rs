@@ -42,7 +42,9 @@ impl StatementPath {
                 StatementPath::MaterializedView
             }
             Planned::Query(_) | Planned::Cursor(..) => StatementPath::OneShot,
-            Planned::Write(_) | Planned::With(_) | Planned::CreateTableAs(..) => StatementPath::Write,
+            Planned::Write(_) | Planned::With(_) | Planned::CreateTableAs(..) | Planned::Described(..) => {
+                StatementPath::Write
+            }
             Planned::CopyIn(..) | Planned::CopyOut(..) => StatementPath::Copy,
             Planned::Gdpr(GdprRequest::ExplainForget(_), ..) => StatementPath::Other,
             Planned::Gdpr(..) => StatementPath::SubjectRequest,

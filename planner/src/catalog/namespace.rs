@@ -157,6 +157,8 @@ impl Catalog {
         own.sequences.retain(|_, sequence| holds(sequence.namespace));
         own.types.retain(|_, found| holds(found.namespace));
         own.routines.retain(|_, found| holds(found.namespace));
+        own.operators.retain(|_, found| holds(found.namespace));
+        own.loose_comments.retain(|found| found.database == database);
         own.pending_annotations.retain(|id, _| own.relations.contains_key(id));
         own.labelled_edges.retain(|edge, _| own.relations.contains_key(&edge.table));
         if let Some(found) = catalog.databases.get(&database) {

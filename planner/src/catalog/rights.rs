@@ -598,7 +598,9 @@ impl Catalog {
         let table = self.relations.get(&RelationId(object)).map(|table| table.namespace);
         let sequence = || self.sequences.get(&SequenceId(object)).map(|sequence| sequence.namespace);
         let created = || self.types.get(&object).map(|found| found.namespace);
-        table.or_else(sequence).or_else(created).or_else(|| self.routines.get(&object).map(|found| found.namespace))
+        let routine = || self.routines.get(&object).map(|found| found.namespace);
+        let operator = || self.operators.get(&object).map(|found| found.namespace);
+        table.or_else(sequence).or_else(created).or_else(routine).or_else(operator)
     }
 
     /// Whether there is something of that OID that has an owner.
@@ -607,6 +609,7 @@ impl Catalog {
             || self.sequences.contains_key(&SequenceId(object))
             || self.types.contains_key(&object)
             || self.routines.contains_key(&object)
+            || self.operators.contains_key(&object)
             || self.namespaces.contains_key(&NamespaceId(object))
             || self.databases.contains_key(&DatabaseId(object))
     }

@@ -577,13 +577,17 @@ impl<'a> Scope<'a> {
 
     /// A name behind its schema's.
     pub(crate) fn qualified(self, namespace: NamespaceId, name: &str) -> String {
-        let schema = self.catalog.namespace_name(namespace).unwrap_or_default();
-        let qualified = format!("{}.{}", quote_identifier(schema), quote_identifier(name));
+        format!("{}.{}", self.qualifier(namespace), quote_identifier(name))
+    }
+
+    /// What stands before a name of that schema.
+    pub(crate) fn qualifier(self, namespace: NamespaceId) -> String {
+        let schema = quote_identifier(self.catalog.namespace_name(namespace).unwrap_or_default());
         // Kept texts are of all databases.
         let other = self.catalog.databases.get(&self.catalog.database_of(namespace));
         match other.filter(|_| self.path.is_of_kept_texts()) {
-            Some(database) => format!("{}.{qualified}", quote_identifier(&database.name)),
-            None => qualified,
+            Some(database) => format!("{}.{schema}", quote_identifier(&database.name)),
+            None => schema,
         }
     }
 }

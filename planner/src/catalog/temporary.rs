@@ -130,6 +130,8 @@ impl Catalog {
             && self.roles == other.roles
             && self.first_login == other.first_login
             && self.routines == other.routines
+            && self.operators == other.operators
+            && self.loose_comments == other.loose_comments
             && (Arc::ptr_eq(&self.rights, &other.rights) || self.rights == other.rights)
     }
 }

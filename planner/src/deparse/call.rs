@@ -79,7 +79,10 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
 
     /// A function that somebody created: its OID stands before what it is given.
     fn routine(&mut self, whole: &ScalarExpr<C>, args: &[ScalarExpr<C>]) {
-        let Some((ScalarExpr::Literal(Datum::Oid(oid), _), given)) = args.split_first() else { return };
+        let Some((ScalarExpr::Literal(Datum::Oid(oid), of), given)) = args.split_first() else { return };
+        if of.scalar == ScalarType::Regoperator {
+            return self.created_operator(whole, *oid, given);
+        }
         let name = self.spelling.routine_name(*oid);
         self.out.push_str(&name);
         self.out.push('(');
@@ -90,6 +93,22 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
             self.within(arg, false, whole);
         }
         self.out.push(')');
+    }
+
+    /// An operator that somebody created.
+    fn created_operator(&mut self, whole: &ScalarExpr<C>, oid: repr::Id, operands: &[ScalarExpr<C>]) {
+        let name = self.spelling.operator_name(oid);
+        self.enclosed(|writer| {
+            if let [left, _] = operands {
+                writer.within(left, true, whole);
+                writer.out.push(' ');
+            }
+            writer.out.push_str(&name);
+            if let Some(right) = operands.last() {
+                writer.out.push(' ');
+                writer.within(right, true, whole);
+            }
+        });
     }
 
     fn infix(&mut self, whole: &ScalarExpr<C>, left: &ScalarExpr<C>, symbol: &str, right: &ScalarExpr<C>) {

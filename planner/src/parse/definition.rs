@@ -6,7 +6,7 @@
 use super::rights::{RoleName, RowSecurityChange};
 use super::statement::{DropBehavior, Identifier, ObjectKind, ObjectName, SqlText, TypeName};
 use super::utility::SetValue;
-use crate::catalog::{EdgeKind, OnCommit, Property, ReferentialAction, RetentionEnd, RuleEvent};
+use crate::catalog::{DescriptionKey, EdgeKind, OnCommit, Property, ReferentialAction, RetentionEnd, RuleEvent};
 use sqlparser::ast;
 
 /// CREATE [TEMP] [DATA_SUBJECT] TABLE
@@ -625,4 +625,24 @@ pub struct RoutineName {
     pub name: ObjectName,
     /// The types of what goes in; none if there are no parentheses.
     pub arguments: Option<Vec<TypeName>>,
+}
+
+/// What is done to pg_description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DescriptionVerb {
+    /// INSERT
+    Insert,
+    /// UPDATE
+    Update,
+    /// DELETE
+    Delete,
+}
+
+/// A row that goes, one that comes, or both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DescriptionChange {
+    /// What goes.
+    pub old: Option<DescriptionKey>,
+    /// What comes, with its text.
+    pub new: Option<(DescriptionKey, String)>,
 }

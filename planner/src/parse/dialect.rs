@@ -6,10 +6,12 @@
 
 mod infix;
 mod query;
+mod symbols;
 mod words;
 
 pub(crate) use infix::between_value;
 pub(super) use query::AFTER_QUERY;
+pub(crate) use symbols::prefix_operator;
 
 use repr::poll;
 use sqlparser::ast::{
@@ -261,6 +263,7 @@ impl Dialect for DogwoodDialect {
             .or_else(|| precise_interval(parser))
             .or_else(|| column_called_interval(parser))
             .or_else(|| column_called_as_a_form(parser))
+            .or_else(|| symbols::prefix(parser))
             .or_else(|| query::scalar(parser))
             .or_else(|| query::trim(parser))
             .or_else(|| query::substring(parser))

@@ -94,6 +94,9 @@ impl Grammar<'_, '_> {
         if let Some(trigger) = self.create_trigger()? {
             return Ok(Some(trigger));
         }
+        if !self.is_operator_class(1) && self.eat(&["CREATE", "OPERATOR"]) {
+            return self.create_operator().map(Some);
+        }
         let mut skip = 1;
         let mut temporary = false;
         while ["TEMP", "TEMPORARY", "GLOBAL", "LOCAL", "UNLOGGED"].iter().any(|word| self.word_is(skip, word)) {
@@ -191,6 +194,9 @@ impl Grammar<'_, '_> {
     fn alter(&mut self) -> Result<Option<Statement>, PlanError> {
         if let Some(routine) = self.alter_routine()? {
             return Ok(Some(routine));
+        }
+        if !self.is_operator_class(1) && self.eat(&["ALTER", "OPERATOR"]) {
+            return self.alter_operator().map(Some);
         }
         if self.eat(&["ALTER", "TABLE"]) {
             return self.alter_table().map(Some);
@@ -311,6 +317,9 @@ impl Grammar<'_, '_> {
             }
             if self.eat(&["POLICY"]) {
                 return self.drop_policy();
+            }
+            if !self.is_operator_class(0) && self.eat(&["OPERATOR"]) {
+                return self.drop_operators();
             }
             if let Some(statement) = self.drop_routine()? {
                 return Ok(statement);

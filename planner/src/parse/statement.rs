@@ -6,13 +6,16 @@
 
 use super::definition::{
     AlterDatabase, AlterStart, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs,
-    CreateView, DropDatabase, RoutineKind, RoutineName, RuleDefinition, SequenceOptions, ViewOptionsChange,
+    CreateView, DescriptionChange, DropDatabase, RoutineKind, RoutineName, RuleDefinition, SequenceOptions,
+    ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::request::{ExportFormat, Forget, Purge, RequestStatement, SubjectReference};
 use super::rights::RightsStatement;
 use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain, CreateRange};
-use super::type_definition::{AlterRoutine, Call, CreateRoutine, DoBlock, DropRoutines, TriggerStatement};
+use super::type_definition::{
+    AlterRoutine, Call, CreateRoutine, DoBlock, DropRoutines, OperatorName, OperatorStatement, TriggerStatement,
+};
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, ReindexNames, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
@@ -151,6 +154,10 @@ pub enum Statement {
     AlterRoutine(Box<AlterRoutine>),
     /// DROP FUNCTION, PROCEDURE, ROUTINE, AGGREGATE
     DropRoutines(Box<DropRoutines>),
+    /// What a write of pg_description comes to: nobody writes it so.
+    Descriptions(Vec<DescriptionChange>),
+    /// CREATE, ALTER and DROP OPERATOR
+    Operator(Box<OperatorStatement>),
     /// CALL
     Call(Box<Call>),
     /// DO
@@ -592,6 +599,8 @@ pub enum LabelledObject {
     Extension(Identifier),
     /// FUNCTION, PROCEDURE, ROUTINE name(types)
     Routine(RoutineKind, RoutineName),
+    /// OPERATOR symbol(left, right)
+    Operator(Box<OperatorName>),
     /// ROLE name
     Role(Identifier),
     /// Anything else, by its kind: refused, except where nothing hangs on it.

@@ -238,6 +238,9 @@ impl Grammar<'_, '_> {
             self.take(1);
             return Ok(LabelledObject::Routine(kind, self.routine_name()?));
         }
+        if !self.is_operator_class(0) && self.eat(&["OPERATOR"]) {
+            return Ok(LabelledObject::Operator(Box::new(self.operator_name()?)));
+        }
         // LANGUAGE, TABLESPACE, …: `kind name` up to IS.
         let kind = self.any_word()?;
         while !self.word_is(0, "IS") {

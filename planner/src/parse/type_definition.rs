@@ -337,3 +337,123 @@ pub struct CreateTrigger {
     /// What stands behind that.
     pub arguments: Vec<String>,
 }
+
+/// A statement about operators.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OperatorStatement {
+    /// CREATE OPERATOR
+    Create(CreateOperator),
+    /// ALTER OPERATOR
+    Alter(AlterOperator),
+    /// DROP OPERATOR
+    Drop {
+        /// IF EXISTS
+        if_exists: bool,
+        /// What is dropped.
+        operators: Vec<OperatorName>,
+        /// CASCADE
+        behavior: DropBehavior,
+    },
+}
+
+/// What stands left and right of an operator; none is NONE.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OperatorArguments {
+    /// LEFTARG
+    pub left: Option<TypeName>,
+    /// RIGHTARG
+    pub right: Option<TypeName>,
+}
+
+/// An operator by its symbol and its operands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperatorName {
+    /// Its symbol, perhaps with a schema.
+    pub name: ObjectName,
+    /// Its operands.
+    pub arguments: OperatorArguments,
+}
+
+/// CREATE OPERATOR
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateOperator {
+    /// Its symbol.
+    pub name: ObjectName,
+    /// LEFTARG, RIGHTARG
+    pub arguments: OperatorArguments,
+    /// FUNCTION, or PROCEDURE
+    pub function: Option<ObjectName>,
+    /// COMMUTATOR
+    pub commutator: Option<ObjectName>,
+    /// NEGATOR
+    pub negator: Option<ObjectName>,
+    /// RESTRICT and JOIN
+    pub estimators: OperatorEstimators,
+    /// HASHES and MERGES
+    pub joins: OperatorJoins,
+    /// Attributes that PostgreSQL does not know.
+    pub unknown: Vec<String>,
+}
+
+impl CreateOperator {
+    /// One of which nothing is said yet.
+    pub(super) fn named(name: ObjectName) -> CreateOperator {
+        CreateOperator {
+            name,
+            arguments: OperatorArguments::default(),
+            function: None,
+            commutator: None,
+            negator: None,
+            estimators: OperatorEstimators::default(),
+            joins: OperatorJoins::default(),
+            unknown: Vec::new(),
+        }
+    }
+}
+
+/// RESTRICT and JOIN
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OperatorEstimators {
+    /// RESTRICT
+    pub restrict: Option<ObjectName>,
+    /// JOIN
+    pub join: Option<ObjectName>,
+}
+
+/// HASHES and MERGES
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OperatorJoins {
+    /// HASHES
+    pub hashes: bool,
+    /// MERGES
+    pub merges: bool,
+}
+
+/// ALTER OPERATOR
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterOperator {
+    /// Which one.
+    pub operator: OperatorName,
+    /// What is changed.
+    pub change: OperatorChange,
+}
+
+/// What is changed of an operator.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OperatorChange {
+    /// OWNER TO
+    Owner(RoleName),
+    /// SET SCHEMA
+    Schema(Identifier),
+    /// SET (RESTRICT = …, JOIN = …)
+    Estimators(Vec<OperatorAttribute>),
+}
+
+/// One assignment of ALTER OPERATOR … SET.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperatorAttribute {
+    /// `restrict`, `join`, or what PostgreSQL refuses.
+    pub name: Identifier,
+    /// The function; none is NONE.
+    pub function: Option<ObjectName>,
+}

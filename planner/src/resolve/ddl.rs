@@ -15,6 +15,7 @@ mod create;
 mod created_routine;
 mod database;
 mod dependents;
+mod description;
 mod domain;
 mod drop;
 mod enum_type;
@@ -24,10 +25,12 @@ mod grant;
 mod hold;
 mod index;
 pub(crate) mod index_key;
+mod kept_uses;
 mod label;
 mod like;
 mod names;
 mod opclass;
+mod operator;
 mod owner;
 mod permission;
 mod policy;
@@ -398,6 +401,7 @@ impl DefinitionChange<'_> {
             Statement::CreateRoutine(create) => self.create_routine(create),
             Statement::AlterRoutine(alter) => self.alter_routine(alter),
             Statement::DropRoutines(drop) => self.drop_routines(drop),
+            Statement::Operator(operator) => self.operator_statement(operator),
             Statement::Trigger(trigger) => self.trigger(trigger),
             Statement::CreateExtension { if_not_exists, name, schema, version } => {
                 self.create_extension(*if_not_exists, name, schema.as_ref(), version.as_deref())
@@ -438,6 +442,7 @@ impl DefinitionChange<'_> {
             Statement::Truncate { tables, restart_identity, behavior } => {
                 self.truncate(tables, *restart_identity, *behavior)
             }
+            Statement::Descriptions(changes) => self.change_descriptions(changes),
             Statement::Comment { object, text } => self.comment(object, text.as_deref()),
             Statement::SecurityLabel { provider, object, label, .. } => {
                 self.security_label(provider.as_deref(), object, label.as_deref())

@@ -45,6 +45,7 @@ impl Resolver<'_> {
             Expr::Cast { kind, expr, data_type, format } => self.written_cast(kind, expr, data_type, format.is_some()),
             Expr::BinaryOp { left, op, right } => self.binary(left, op, right),
             Expr::UnaryOp { op, expr } => self.unary(*op, expr),
+            Expr::Prefixed { prefix, value } => self.prefixed(prefix, value),
             Expr::IsNull(inner) => self.is_null(inner, "IS NULL"),
             Expr::IsNotNull(inner) => self.is_null(inner, "IS NOT NULL"),
             Expr::IsTrue(inner) => self.truth(inner, "IS TRUE", "IS TRUE"),

@@ -47,12 +47,13 @@ impl Resolver<'_> {
             "rank" | "dense_rank" => {
                 let of = (name == "dense_rank").then_some(keys.as_slice());
                 let count = self.expr(&count(of, and(filter, before))?)?;
-                self.operate("+", count, one(), None)
+                self.operate_built_in("+", count, one(), None)
             }
             "percent_rank" => {
                 let all = self.expr(&count(None, filter.cloned())?)?;
                 let count = self.expr(&count(None, and(filter, before))?)?;
-                let is_none = self.operate("=", all.clone(), Typed::literal(Datum::Int8(0), ScalarType::Int8), None)?;
+                let is_none =
+                    self.operate_built_in("=", all.clone(), Typed::literal(Datum::Int8(0), ScalarType::Int8), None)?;
                 let share = self.share(count, all)?;
                 let zero = HirExpr::Literal(Datum::Float8(0.0), ColumnType::nullable(ScalarType::Float8));
                 Ok(either(is_none, zero, share))
@@ -62,7 +63,8 @@ impl Resolver<'_> {
                 let until = binary(before, BinaryOperator::Or, same.unwrap_or_else(|| boolean(true)));
                 let all = self.expr(&count(None, filter.cloned())?)?;
                 let count = self.expr(&count(None, and(filter, until))?)?;
-                let (count, all) = (self.operate("+", count, one(), None)?, self.operate("+", all, one(), None)?);
+                let (count, all) =
+                    (self.operate_built_in("+", count, one(), None)?, self.operate_built_in("+", all, one(), None)?);
                 self.share(count, all)
             }
         }
@@ -115,7 +117,7 @@ impl Resolver<'_> {
         let float = ColumnType::nullable(ScalarType::Float8);
         let count = self.cast(count, &float, CastContext::Explicit)?;
         let all = self.cast(all, &float, CastContext::Explicit)?;
-        self.operate("/", count, all, None)
+        self.operate_built_in("/", count, all, None)
     }
 }
 

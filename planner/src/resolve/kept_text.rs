@@ -6,8 +6,10 @@
 
 use super::types::builtin;
 use crate::catalog::{Qualifier, Scope};
+use crate::parse::operator_symbol::is_symbol;
 use crate::parse::tokens_with_text;
 use crate::scalar::func::parse_identifier;
+use crate::system::builtin::operators_of;
 use repr::ScalarType;
 use sqlparser::tokenizer::{Token, Word};
 
@@ -50,6 +52,9 @@ impl<'a> Respelling<'a, '_> {
                 Some(Token::RParen) => {
                     casts.pop();
                 }
+                Some(token) if is_word(token, "operator") && self.token(at + 1) == Some(&Token::LParen) => {
+                    at += self.spelled_operator(at);
+                }
                 Some(Token::Word(_)) if before != Some(&Token::Period) => {
                     let count = self.dotted(at);
                     let cast = before == Some(&Token::DoubleColon)
@@ -65,6 +70,9 @@ impl<'a> Respelling<'a, '_> {
                     at += 2 * (count - 1);
                 }
                 Some(Token::SingleQuotedString(name)) if self.names_relation(at) => self.relation(at, name),
+                Some(token) if !self.from.catalog.operators.is_empty() && is_symbol(&token.to_string()) => {
+                    self.bare_operator(at, &token.to_string());
+                }
                 Some(_) | None => {}
             }
             at += 1;
@@ -113,6 +121,40 @@ impl<'a> Respelling<'a, '_> {
         if let Some(there) = self.to.catalog.routines.get(&meant) {
             let spelled = self.to.spelled_routine(there);
             self.replace(at, 2 * count - 1, spelled);
+        }
+    }
+
+    /// `OPERATOR(schema.symbol)`, whose schema may have another name; how many tokens it takes, less one.
+    fn spelled_operator(&mut self, at: usize) -> usize {
+        let (first, count) = (at + 2, self.dotted(at + 2));
+        let symbol = self.token(first + 2 * count).map(ToString::to_string).unwrap_or_default();
+        if self.token(first + 2 * count - 1) != Some(&Token::Period) || !is_symbol(&symbol) {
+            return 0;
+        }
+        let words = self.words(first, count);
+        let meant = self.from.operators(Qualifier::of(&words), &symbol).first().map(|found| found.id);
+        if let Some(there) = meant.and_then(|id| self.to.catalog.operators.get(&id)) {
+            let is_same = self.to.operators(Qualifier::of(&words), &symbol).iter().any(|found| found.id == there.id);
+            if !is_same || count > 1 {
+                let schema = self.to.qualifier(there.namespace);
+                self.replace(first, 2 * count - 1, schema);
+            }
+        }
+        2 * count + 2
+    }
+
+    /// A symbol that PostgreSQL has no operator of, where its schema is not searched.
+    fn bare_operator(&mut self, at: usize, symbol: &str) {
+        let meant = self.from.operators(None, symbol);
+        let Some(first) = meant.first() else { return };
+        let seen = self.to.operators(None, symbol);
+        let is_seen = meant.iter().all(|found| seen.iter().any(|known| known.id == found.id));
+        let is_alone = meant.iter().all(|found| found.namespace == first.namespace);
+        if is_seen || !is_alone || !operators_of(symbol).is_empty() {
+            return;
+        }
+        if let Some(there) = self.to.catalog.operators.get(&first.id) {
+            self.replace(at, 1, format!("OPERATOR({}.{symbol})", self.to.qualifier(there.namespace)));
         }
     }
 

@@ -142,7 +142,7 @@ impl Resolver<'_> {
             let column_type = types[outputs + place].clone();
             let around = HirExpr::Column(HirColumn::Column { level: 1, index: *driver });
             let (given, around) = (Typed::column(outputs + place, column_type.clone()), Typed::of(around, column_type));
-            same.push(self.operate("IS NOT DISTINCT FROM", given, around, None)?.expr);
+            same.push(self.operate_built_in("IS NOT DISTINCT FROM", given, around, None)?.expr);
         }
         let rows = super::write_subquery::given_rows(&LOCKED_ROWS, lock.number, types, names, false);
         Ok(rows.filter(same).project((0..outputs).collect()))

@@ -103,12 +103,12 @@ impl Resolver<'_> {
             Some(offset) => self.call_named("rows_skipped", vec![bigint(offset)], None)?,
             None => Typed::literal(Datum::Int8(0), ScalarType::Int8),
         };
-        let beyond = self.operate("-", number, skipped, None)?;
+        let beyond = self.operate_built_in("-", number, skipped, None)?;
         let mut within =
-            vec![self.operate(">", beyond.clone(), Typed::literal(Datum::Int8(0), ScalarType::Int8), None)?];
+            vec![self.operate_built_in(">", beyond.clone(), Typed::literal(Datum::Int8(0), ScalarType::Int8), None)?];
         if let Some(limit) = limit {
             let count = self.call_named("rows_with_ties", vec![bigint(limit)], None)?;
-            within.push(self.operate("<=", beyond, count, None)?);
+            within.push(self.operate_built_in("<=", beyond, count, None)?);
         }
         let relation = numbered.filter(within.into_iter().map(|condition| condition.expr).collect());
         Ok(HirQuery { relation, order_by, limit: None, offset: None, project, columns, locks, locking })

@@ -1,20 +1,24 @@
 //! Operators: calls by symbol, comparisons of rows, quantified comparisons with arrays.
 
 use super::comparable::require_equality;
+use super::created_operator::{bare, parts};
 use super::expr::{number_text, unnested};
 use super::literals::{Grouped, Item};
 use super::scope::fold;
 use super::{Resolver, Typed};
+use crate::catalog::Qualifier;
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::parse::star::without_star;
 use crate::scalar::FunctionKind;
 use crate::scalar::cast::CastContext;
+use crate::scalar::func::parse_identifier;
 use crate::scalar::registry::{self, FunctionMatch};
 use repr::ScalarType;
 use repr::types::RecordType;
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, ObjectNamePart, UnaryOperator,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart,
+    UnaryOperator,
 };
 
 /// The symbol of a binary operator as the registry knows it, and whether it was written OPERATOR(…).
@@ -22,16 +26,19 @@ pub(super) fn symbol(op: &BinaryOperator) -> Result<String, PlanError> {
     Ok(match op {
         BinaryOperator::PGCustomBinaryOperator(parts) => match parts.as_slice() {
             [name] => name.clone(),
-            [schema, name] if schema == "pg_catalog" => name.clone(),
-            [schema, name] if schema == "public" => format!("{OF_EXTENSION}{name}"),
+            [schema, name] => format!("{schema}.{name}"),
+            [database, schema, name] => format!("{database}.{schema}.{name}"),
             _ => return Err(PlanError::new("42883", format!("operator does not exist: {}", parts.join(".")))),
         },
         other => other.to_string(),
     })
 }
 
-/// What stands before the symbol of an operator that is written as one of `public`, where extensions have theirs.
-pub(super) const OF_EXTENSION: &str = "public.";
+/// Where PostgreSQL's own operators are.
+const BUILT_IN: &str = "pg_catalog";
+
+/// Where extensions have theirs.
+const OF_EXTENSION: &str = "public";
 
 /// The operator that a symbol means between two types.
 fn found_operator(
@@ -39,10 +46,11 @@ fn found_operator(
     (left, right): (&ScalarType, &ScalarType),
     find: impl FnOnce(&str) -> Result<FunctionMatch, PlanError>,
 ) -> Result<FunctionMatch, PlanError> {
-    let Some(bare) = symbol.strip_prefix(OF_EXTENSION) else { return find(symbol) };
+    let (schema, bare) = parts(symbol);
+    let Some(schema) = schema.filter(|schema| *schema != BUILT_IN) else { return find(bare) };
     let found = find(bare)?;
-    let is_of_extension = found.arg_casts.iter().any(|scalar| scalar.extension().is_some())
-        || *left == ScalarType::Text && bare.contains(['%', '-']);
+    let is_of_extension = schema == OF_EXTENSION && found.arg_casts.iter().any(|scalar| scalar.extension().is_some())
+        || schema == OF_EXTENSION && *left == ScalarType::Text && bare.contains(['%', '-']);
     if is_of_extension {
         return Ok(found);
     }
@@ -71,7 +79,22 @@ impl Resolver<'_> {
         right: Typed,
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
+        if let Some(found) = self.created_operation(symbol, Some(&left), &right, position)? {
+            return Ok(found);
+        }
+        self.operate_built_in(symbol, left, right, position)
+    }
+
+    /// The same of what the server itself writes: no operator that somebody created is meant.
+    pub(super) fn operate_built_in(
+        &mut self,
+        symbol: &str,
+        left: Typed,
+        right: Typed,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let (left, right) = self.beside_rows(left, right)?;
+        self.require_schema_of(symbol).map_err(|error| error.at(position))?;
         let found = found_operator(symbol, (left.scalar(), right.scalar()), |symbol| {
             registry::resolve_operator(symbol, Some(left.scalar()), right.scalar())
         });
@@ -82,6 +105,16 @@ impl Resolver<'_> {
             arrays.clone().try_for_each(|element| require_equality(&element)).map_err(|error| error.at(position))?;
         }
         self.called(found, vec![left, right]).map_err(|error| error.at(position))
+    }
+
+    /// 3F000 where a symbol is written with a schema that is not there.
+    fn require_schema_of(&self, symbol: &str) -> Result<(), PlanError> {
+        let Some(schema) = parts(symbol).0 else { return Ok(()) };
+        let written = parse_identifier(schema, true).unwrap_or_default();
+        match self.scope().namespace_before(Qualifier::of(&written)) {
+            Some(_) => Ok(()),
+            None => Err(PlanError::new("3F000", format!("schema \"{}\" does not exist", written.join(".")))),
+        }
     }
 
     /// Two operands; what has no type beside a row is a row.
@@ -131,7 +164,13 @@ impl Resolver<'_> {
         operand: Typed,
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
-        let found = registry::resolve_operator(symbol, None, operand.scalar()).map_err(|error| error.at(position))?;
+        if let Some(found) = self.created_operation(symbol, None, &operand, position)? {
+            return Ok(found);
+        }
+        self.require_schema_of(symbol).map_err(|error| error.at(position))?;
+        let symbol = symbol.strip_prefix("pg_catalog.").unwrap_or(symbol);
+        let found = registry::resolve_operator(symbol, None, operand.scalar())
+            .map_err(|error| self.named_types(error, &[&operand]).at(position))?;
         self.called(found, vec![operand])
     }
 
@@ -174,13 +213,8 @@ impl Resolver<'_> {
         match op {
             BinaryOperator::And | BinaryOperator::Or => self.logical_chain(left, op, right),
             BinaryOperator::Overlaps => self.overlaps(left, right),
-            // The parser takes `@@@` for two operators.
-            BinaryOperator::AtAt if let Expr::UnaryOp { op: UnaryOperator::PGAbs, expr } = right => {
-                let at_at_at = BinaryOperator::Custom("@@@".to_owned());
-                self.binary(left, &at_at_at, expr)
-            }
             // hstore's, whose record is as the left side says.
-            BinaryOperator::Custom(symbol) if symbol == "#=" => {
+            BinaryOperator::Custom(symbol) if symbol == "#=" && !self.has_created_operators("#=") => {
                 self.record_value("populate_record", &[left, right], self.position_of(left))
             }
             _ => {
@@ -270,6 +304,18 @@ impl Resolver<'_> {
         };
         let operand = self.expr(operand)?;
         self.operate_prefix(symbol, operand, position)
+    }
+
+    /// An operator before its operand that sqlparser has no name for.
+    pub(super) fn prefixed(&mut self, prefix: &Ident, operand: &Expr) -> Result<Typed, PlanError> {
+        let position = self.position_of(operand);
+        let Some(parts) = crate::parse::dialect::prefix_operator(prefix) else {
+            let message = format!("syntax error at or near \"{}\"", prefix.value);
+            return Err(PlanError::new("42601", message).at(position));
+        };
+        let symbol = symbol(&BinaryOperator::PGCustomBinaryOperator(parts))?;
+        let operand = self.expr(operand)?;
+        self.operate_prefix(&symbol, operand, position)
     }
 
     /// NOT.
@@ -370,17 +416,22 @@ impl Resolver<'_> {
             let (left, right) = pairs.remove(0);
             return self.operate(symbol, left, right, None);
         }
-        match symbol {
-            "=" | "<>" | "!=" => {
+        match bare(symbol) {
+            equality @ ("=" | "<>" | "!=") => {
                 let mut items = Vec::with_capacity(pairs.len());
                 for (left, right) in pairs {
                     items.push(self.operate(symbol, left, right, None)?.expr);
                 }
-                Ok(Typed::boolean(if symbol == "=" { HirExpr::And(items) } else { HirExpr::Or(items) }))
+                Ok(Typed::boolean(if equality == "=" { HirExpr::And(items) } else { HirExpr::Or(items) }))
             }
             "<" | "<=" | ">" | ">=" => {
                 // a < c OR (a = c AND (b < d OR …)); only the last fields are compared with the symbol itself.
-                let strict = &symbol[..1];
+                let strict = &symbol[..=symbol.len() - bare(symbol).len()];
+                for (left, right) in &pairs {
+                    if self.is_created_between(symbol, left.scalar(), right.scalar())? {
+                        return Err(no_row_comparison(symbol));
+                    }
+                }
                 let (left, right) = pairs.pop().expect("there are at least two pairs");
                 let mut result = self.operate(symbol, left, right, None)?.expr;
                 while let Some((left, right)) = pairs.pop() {
@@ -397,10 +448,7 @@ impl Resolver<'_> {
                 let (left, right) = pairs.swap_remove(0);
                 self.operate(image, left, right, None)
             }
-            other => Err(PlanError::new(
-                "0A000",
-                format!("could not determine interpretation of row comparison operator {other}"),
-            )),
+            _ => Err(no_row_comparison(symbol)),
         }
     }
 
@@ -413,6 +461,9 @@ impl Resolver<'_> {
         all: bool,
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
+        if let Some(found) = self.created_quantified(symbol, (&left, &array), all, position)? {
+            return Ok(found);
+        }
         let found = found_operator(symbol, (left.scalar(), array.scalar()), |symbol| {
             registry::resolve_any_all(symbol, left.scalar(), array.scalar(), all)
         });
@@ -564,6 +615,11 @@ impl Resolver<'_> {
         };
         Ok(Some(Typed::boolean(whole)))
     }
+}
+
+fn no_row_comparison(symbol: &str) -> PlanError {
+    let message = format!("could not determine interpretation of row comparison operator {symbol}");
+    PlanError::new("0A000", message)
 }
 
 fn has_column(expr: &HirExpr) -> bool {

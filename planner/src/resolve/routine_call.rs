@@ -167,6 +167,19 @@ impl<'a> Resolver<'a> {
         Ok(settled)
     }
 
+    /// A call of just that function, as an operator makes it.
+    pub(super) fn call_of(
+        &mut self,
+        routine: &'a Arc<Routine>,
+        args: Vec<Typed>,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
+        let called = Called { name: routine.name.clone(), schema: None, routines: vec![routine], position };
+        let given = CallArguments { positional: args, ..CallArguments::default() };
+        let settled = self.chosen(&called, given, false)?;
+        self.routine_value(settled)
+    }
+
     fn given_arguments(&mut self, list: &[&FunctionArg]) -> Result<CallArguments, PlanError> {
         let mut given = CallArguments::default();
         for arg in list {
@@ -379,6 +392,7 @@ impl<'a> Resolver<'a> {
                 WriteHir::Merge(_) => "MERGE",
             },
             Resolved::With(_) => "a statement that writes in WITH",
+            Resolved::Described { .. } => "a write of pg_description",
             Resolved::CopyTo { what, .. } | Resolved::DeclareCursor { what, .. } | Resolved::Explain { what, .. } => {
                 return self.refuse_calls(what);
             }

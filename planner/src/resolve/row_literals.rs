@@ -102,6 +102,9 @@ impl Resolver<'_> {
 
     /// As what `=` compares the two, if it does so by their order.
     fn compared_with(&self, left: &Typed, right: &ScalarType) -> Option<(ScalarType, ScalarType)> {
+        if self.has_created_operators("=") {
+            return None;
+        }
         let found = registry::resolve_operator("=", Some(left.scalar()), right).ok()?;
         let has_arrays = |scalar: &ScalarType| !matches!(scalar, ScalarType::Array(_) | ScalarType::Record(_));
         let plain = found.function.strict

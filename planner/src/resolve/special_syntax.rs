@@ -26,6 +26,7 @@ impl Resolver<'_> {
         let left = self.expr(left)?;
         let right = self.expr(right)?;
         let left = if left.is_unknown() && right.is_unknown() { self.settle(left)? } else { left };
+        self.refuse_created("NULLIF", &left, &right)?;
         let (left, right) = self.beside_rows(left, right)?;
         let found = registry::resolve_operator("=", Some(left.scalar()), right.scalar())
             .map_err(|error| self.named_types(error, &[&left, &right]))?;
@@ -36,7 +37,7 @@ impl Resolver<'_> {
         };
         let (left, operand) = super::build::shared(self.coerce(left, &scalar)?);
         let collation = derived([&left])?;
-        let equal = self.operate("=", left.clone(), right, None)?;
+        let equal = self.operate_built_in("=", left.clone(), right, None)?;
         let null = HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone()));
         let case = HirExpr::Case {
             branches: vec![(equal.expr, null)],
@@ -102,6 +103,7 @@ impl Resolver<'_> {
             let symbol = if negated { "IS NULL" } else { "IS NOT NULL" };
             return self.operate_prefix(symbol, tested.clone(), position);
         }
+        self.refuse_created("IS DISTINCT FROM", &left, &right)?;
         self.operate(if negated { "IS NOT DISTINCT FROM" } else { "IS DISTINCT FROM" }, left, right, position)
     }
 

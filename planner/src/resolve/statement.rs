@@ -12,7 +12,7 @@ use crate::catalog::own_tables::is_own;
 use crate::catalog::{Catalog, Column, Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{HirExpr, HirQuery, InsertHir, LockingQuery, OutputColumn, WithHir, WithMain, WriteHir};
-use crate::parse::definition::CreateTableAs;
+use crate::parse::definition::{CreateTableAs, DescriptionVerb};
 use crate::parse::request::SubjectReference;
 use crate::parse::request::{ExportFormat, RequestKind};
 use crate::parse::statement::{ExplainOptions, ObjectName, Subscribe, SubscribeForm, SubscribeTerms};
@@ -40,6 +40,13 @@ pub enum Resolved {
         /// As it was parsed.
         create: Box<CreateTableAs>,
         /// What fills the table.
+        query: Box<HirQuery>,
+    },
+    /// INSERT, UPDATE or DELETE of pg_description.
+    Described {
+        /// Which of them.
+        verb: DescriptionVerb,
+        /// The keys of rows that go, and the rows that come.
         query: Box<HirQuery>,
     },
     /// COPY … FROM STDIN: an INSERT whose parameters are a row's values.
@@ -111,7 +118,9 @@ impl Resolved {
             return Ok(());
         }
         match self {
-            Resolved::Query(query) | Resolved::CreateTableAs { query, .. } => query.locking = locking,
+            Resolved::Query(query) | Resolved::CreateTableAs { query, .. } | Resolved::Described { query, .. } => {
+                query.locking = locking;
+            }
             Resolved::Write(write) => write.source_mut().locking = locking,
             Resolved::With(with) => match &mut with.main {
                 WithMain::Query(query) => query.locking = locking,
@@ -430,7 +439,10 @@ fn is_printed_alike(cast: &Cast) -> bool {
 impl Resolver<'_> {
     pub(super) fn statement(&mut self, statement: &Statement) -> Result<Resolved, PlanError> {
         match statement {
-            Statement::Sql(sql) => self.sql(sql),
+            Statement::Sql(sql) => match self.description_write(sql)? {
+                Some(described) => Ok(described),
+                None => self.sql(sql),
+            },
             Statement::CreateTableAs(create) => {
                 self.ctes.at_top = true;
                 let query = self.query(&create.query, Outputs::Settled)?;

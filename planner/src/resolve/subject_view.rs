@@ -81,7 +81,7 @@ impl Resolver<'_> {
         let mut same = Vec::with_capacity(key.len());
         for (place, column) in key.iter().enumerate() {
             let (own, other) = (column_of(&base, *column, 0), column_of(&reached, place, width));
-            same.push(self.operate("=", own, other, None)?.expr);
+            same.push(self.operate_built_in("=", own, other, None)?.expr);
         }
         let hir = base.join(reached, JoinKind::Inner, super::build::conjunction(same), false);
         let flag = |at: usize| column_of(&hir, width + key.len() + at, 0).expr;
@@ -117,7 +117,7 @@ impl Resolver<'_> {
             let column = column_of(&hir, *column, 0);
             let scalar = column.scalar().clone();
             let given = Typed::new(HirExpr::Param(first + place, scalar.clone()), scalar);
-            own.push(self.operate("=", column, given, None)?.expr);
+            own.push(self.operate_built_in("=", column, given, None)?.expr);
         }
         hir = hir.filter(own);
         let mut far = 0;
@@ -130,7 +130,7 @@ impl Resolver<'_> {
             let mut same = Vec::new();
             for (one, other) in join.edge.far_columns.iter().zip(&join.edge.near_columns) {
                 let (one, other) = (column_of(&hir, far + one, 0), column_of(&near, *other, place));
-                same.push(self.operate("=", one, other, None)?.expr);
+                same.push(self.operate_built_in("=", one, other, None)?.expr);
             }
             hir = hir.join(near, JoinKind::Inner, super::build::conjunction(same), false);
             if join.edge.near == subjects.id {
@@ -138,7 +138,7 @@ impl Resolver<'_> {
                 let mut differs = Vec::new();
                 for column in &key {
                     let (one, other) = (column_of(&hir, *column, 0), column_of(&hir, place + column, 0));
-                    differs.push(self.operate("<>", one, other, None)?.expr);
+                    differs.push(self.operate_built_in("<>", one, other, None)?.expr);
                 }
                 let differs = if differs.len() == 1 { differs.remove(0) } else { HirExpr::Or(differs) };
                 hir = hir.filter(vec![differs]);

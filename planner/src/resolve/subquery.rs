@@ -1,7 +1,8 @@
 //! Subqueries inside expressions: EXISTS, IN, ANY and ALL, scalar ones, ARRAY(…).
 
+use super::created_operator::parts;
 use super::levels::shift_expr;
-use super::operator::{Field, OF_EXTENSION, row_items, symbol};
+use super::operator::{Field, row_items, symbol};
 use super::outputs::Limits;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -61,8 +62,7 @@ impl Resolver<'_> {
     ) -> Result<Typed, PlanError> {
         let symbol = symbol(op)?;
         if let Expr::Subquery(query) = super::expr::unnested(right) {
-            let symbol = symbol.strip_prefix(OF_EXTENSION).unwrap_or(&symbol);
-            return self.any_subquery(left, symbol, query, all, false);
+            return self.any_subquery(left, &symbol, query, all, false);
         }
         let position = self.position_of(left);
         let left = self.expr(left)?;
@@ -79,7 +79,9 @@ impl Resolver<'_> {
         all: bool,
         negated: bool,
     ) -> Result<Typed, PlanError> {
-        if all && matches!(symbol, "<>" | "!=") {
+        let is_created = || self.has_created_operators("<>") || self.has_created_operators("=");
+        let is_built_in = |symbol| matches!(parts(symbol), (None | Some("pg_catalog"), "<>" | "!="));
+        if all && is_built_in(symbol) && !is_created() {
             // Different from all is what NOT IN says.
             return self.any_subquery(operand, "=", query, false, !negated);
         }

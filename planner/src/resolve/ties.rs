@@ -34,9 +34,9 @@ impl Resolver<'_> {
         let skipped = offset.clone().unwrap_or_else(|| zero().expr);
         let skipped = bigint(HirExpr::Coalesce(vec![skipped, zero().expr], ScalarType::Int8));
         let (ranked, rank) = numbered("rank", relation, Order::written(&order_by))?;
-        let beyond = self.operate("-", rank, skipped, None)?;
-        let within = self.operate("<=", beyond, count.clone(), None)?;
-        let some = self.operate(">", count, zero(), None)?;
+        let beyond = self.operate_built_in("-", rank, skipped, None)?;
+        let within = self.operate_built_in("<=", beyond, count.clone(), None)?;
+        let some = self.operate_built_in(">", count, zero(), None)?;
         let relation = ranked.filter(vec![some.expr, within.expr]);
         Ok(HirQuery { relation, order_by, limit: None, offset, project, columns, locks, locking })
     }

@@ -456,5 +456,6 @@ impl Resolver<'_> {
         self.of_role |= inner.of_role;
         self.bound |= inner.bound;
         self.calls += inner.calls;
+        self.operators.append(&mut inner.operators);
     }
 }

@@ -59,6 +59,7 @@ impl Resolved {
             }
             Resolved::Write(write) => WithMain::Write(WriteHir::clone(write)),
             Resolved::CreateTableAs { .. }
+            | Resolved::Described { .. }
             | Resolved::With(_)
             | Resolved::CopyFrom { .. }
             | Resolved::Subscribe { .. }

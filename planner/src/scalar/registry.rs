@@ -7,6 +7,7 @@ mod candidates;
 mod listed;
 mod names;
 mod operator_functions;
+mod rivals;
 mod signature;
 
 pub use names::type_name;
@@ -14,6 +15,7 @@ pub use names::type_name;
 #[cfg(test)]
 pub(crate) use listed::callable_names;
 pub(crate) use listed::{has_cast, has_operator, is_callable, signatures};
+pub(crate) use rivals::{Rival, choose_rival};
 
 use super::func::{self, FunctionDefinition, FunctionKind};
 use super::{Aggregate, Function, ScalarExpr, TableFunction, WindowFunction};

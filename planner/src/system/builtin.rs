@@ -171,6 +171,25 @@ pub(crate) fn operators() -> &'static BTreeMap<Id, Record> {
     &OPERATORS
 }
 
+/// PostgreSQL's own operator of that symbol over just these operands, 0 for none.
+pub(crate) fn operator_over(symbol: &str, operands: (Id, Id)) -> Option<Id> {
+    operators_of(symbol).iter().find(|(known, _)| *known == operands).map(|(_, id)| *id)
+}
+
+/// All of these of that symbol: their operands, and their OIDs.
+pub(crate) fn operators_of(symbol: &str) -> &'static [((Id, Id), Id)] {
+    type Known = BTreeMap<&'static str, Vec<((Id, Id), Id)>>;
+    static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+        let mut known = Known::new();
+        for row in operators().values().filter(|row| row.id("oid") < FIRST_OF_EXTENSIONS) {
+            let operands = (row.id("oprleft"), row.id("oprright"));
+            known.entry(row.text("oprname")).or_default().push((operands, row.id("oid")));
+        }
+        known
+    });
+    KNOWN.get(symbol).map_or(&[], Vec::as_slice)
+}
+
 fn operator_is_listed(row: &Record) -> bool {
     let operands = [row.id("oprleft"), row.id("oprright")];
     registry::has_operator(row.text("oprname"), if operands[0] == 0 { &operands[1..] } else { &operands })

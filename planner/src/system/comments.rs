@@ -1,14 +1,17 @@
 //! Comments, by what they are about: the rows of pg_description and pg_shdescription, and what functions find of them.
 
-use super::extension;
+use super::{builtin, extension};
 use crate::catalog::{Actor, Catalog, DatabaseId, NamespaceId, RoleId};
 use repr::{Id, IndexId, SequenceId};
 
 const PG_AUTHID: Id = 1260;
 const PG_DATABASE: Id = 1262;
 const PG_TYPE: Id = 1247;
+const PG_OPERATOR: Id = 2617;
 const PG_PROC: Id = 1255;
-const PG_CLASS: Id = 1259;
+pub(crate) const PG_CLASS: Id = 1259;
+/// OID of the relation pg_description.
+pub(crate) const PG_DESCRIPTION: Id = 2609;
 const PG_CONSTRAINT: Id = 2606;
 const PG_NAMESPACE: Id = 2615;
 const PG_EXTENSION: Id = 3079;
@@ -75,6 +78,33 @@ fn shared_class(catalog: &Catalog, object: Id) -> Option<Id> {
     }
 }
 
+/// The catalog relation of an object that has a comment and is no table or column; none if there is no such object.
+pub(crate) fn class_of_object(catalog: &Catalog, object: Id) -> Option<Id> {
+    let found = class(catalog, object);
+    let is_constraint = || {
+        let of_domain = catalog.types.values().filter_map(|found| found.domain()).flat_map(|domain| &domain.checks);
+        catalog.relations.values().any(|table| {
+            let of_indexes = table.indexes.iter().filter_map(|index| index.constraint.as_ref());
+            let checks = table.checks.iter().map(|check| &check.constraint);
+            of_indexes
+                .chain(checks)
+                .chain(table.foreign_keys.iter().map(|key| &key.constraint))
+                .any(|own| own.id == object)
+        }) || of_domain.into_iter().any(|check| check.constraint.id == object)
+    };
+    (found != PG_CONSTRAINT || is_constraint()).then_some(found)
+}
+
+/// Whether an object is PostgreSQL's own.
+pub(crate) fn is_built_in(class: Id, object: Id) -> bool {
+    match class {
+        PG_PROC => builtin::function::by_id(object).is_some(),
+        PG_OPERATOR => builtin::operators().contains_key(&object),
+        PG_TYPE => builtin::type_by_id(object).is_some(),
+        _ => false,
+    }
+}
+
 /// Of what is no table or column: OIDs are handed out once for all kinds.
 fn class(catalog: &Catalog, object: Id) -> Id {
     let is_index = || catalog.relations.values().any(|table| table.index(IndexId(object)).is_some());
@@ -86,6 +116,8 @@ fn class(catalog: &Catalog, object: Id) -> Id {
         PG_TYPE
     } else if catalog.routines.contains_key(&object) {
         PG_PROC
+    } else if catalog.operators.contains_key(&object) {
+        PG_OPERATOR
     } else if catalog.sequences.contains_key(&SequenceId(object)) || is_index() {
         PG_CLASS
     } else {

@@ -61,6 +61,15 @@ impl DefinitionText {
         scope.catalog.routines.get(&oid).map_or_else(String::new, |routine| scope.spelled_routine(routine))
     }
 
+    /// An operator that somebody created, the same.
+    pub(crate) fn operator_name(&self, oid: repr::Id) -> String {
+        let scope = self.scope();
+        scope.catalog.operators.get(&oid).map_or_else(String::new, |operator| match scope.sees_operator(operator) {
+            true => operator.name.clone(),
+            false => format!("OPERATOR({})", scope.spelled_operator(operator)),
+        })
+    }
+
     /// A table or view as whoever reads it must spell it.
     pub(crate) fn relation(&self, id: RelationId) -> Option<String> {
         self.catalog.table(id).map(|table| self.names.spelled(table))
@@ -296,6 +305,10 @@ impl Spelling<HirColumn> for Row<'_> {
 
     fn routine_name(&self, oid: repr::Id) -> String {
         self.shown.routine_name(oid)
+    }
+
+    fn operator_name(&self, oid: repr::Id) -> String {
+        self.shown.operator_name(oid)
     }
 
     fn value(&self, datum: &Datum, scalar: &ScalarType) -> String {

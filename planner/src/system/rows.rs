@@ -10,6 +10,7 @@ mod governance;
 mod grant;
 mod information;
 mod object;
+mod operator;
 mod policy;
 mod recorded;
 mod role;
@@ -47,6 +48,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_attrdef") => source.defaults(&mut table),
         ("pg_catalog", "pg_index") => source.indexes(&mut table),
         ("pg_catalog", "pg_opclass") => source.operator_classes(&mut table),
+        ("pg_catalog", "pg_operator") => source.operators(&mut table),
         ("pg_catalog", name) if RECORDED.contains(&name) => source.recorded(&mut table),
         ("pg_catalog", "pg_sequence") => source.sequences(&mut table),
         ("pg_catalog", "pg_shdescription") => source.shared_descriptions(&mut table),
@@ -102,8 +104,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
 }
 
 /// Relations that say what PostgreSQL's say.
-const RECORDED: [&str; 7] =
-    ["pg_aggregate", "pg_amop", "pg_amproc", "pg_cast", "pg_operator", "pg_opfamily", "pg_range"];
+const RECORDED: [&str; 6] = ["pg_aggregate", "pg_amop", "pg_amproc", "pg_cast", "pg_opfamily", "pg_range"];
 
 /// What rows are computed from.
 struct Source<'a> {

@@ -645,6 +645,10 @@ impl Spelling<HirColumn> for QueryRow<'_, '_> {
         self.writer.definition.routine_name(oid)
     }
 
+    fn operator_name(&self, oid: repr::Id) -> String {
+        self.writer.definition.operator_name(oid)
+    }
+
     fn value(&self, datum: &Datum, scalar: &ScalarType) -> String {
         self.writer.definition.value(datum, scalar)
     }

@@ -1,10 +1,11 @@
-//! Infix forms of PostgreSQL's that sqlparser does not read: ISNULL, COLLATE behind a cast, quantified patterns and operators, BETWEEN SYMMETRIC, `-|-`, lists
+//! Infix forms of PostgreSQL's that sqlparser does not read: ISNULL, COLLATE behind a cast, quantified patterns and operators, BETWEEN SYMMETRIC, lists
 //! whose first element is in parentheses.
 //!
 //! Each is read into the tree that means the same, so that nothing behind the parser knows of them.
 
 use super::POSTGRES;
 use super::query::{continues, in_parentheses, keyword, opens_query};
+use crate::parse::operator_symbol::is_symbol;
 use sqlparser::ast::{BinaryOperator, Expr, Ident};
 use sqlparser::dialect::Dialect;
 use sqlparser::dialect::Precedence;
@@ -30,8 +31,8 @@ pub(super) fn infix(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Opt
     if let Some((tokens, operator)) = quantified_operator(parser) {
         return Some(quantified(parser, left, precedence, tokens, operator));
     }
-    if is_adjacent(parser) {
-        return Some(adjacent(parser, left, precedence));
+    if let Some(read) = super::symbols::infix(parser, left) {
+        return Some(read);
     }
     between(parser).map(|found| symmetric(parser, left, found))
 }
@@ -47,27 +48,14 @@ pub(super) fn own_precedence(parser: &Parser<'_>) -> Option<u8> {
     if is_isnull(parser) {
         return Some(POSTGRES.prec_value(Precedence::Is));
     }
+    if super::symbols::is_infix(parser) {
+        return Some(POSTGRES.prec_value(Precedence::PgOther));
+    }
     // What follows is an argument's value, whatever it is made of.
     if parser.peek_token_ref().token == Token::Assignment {
         return Some(POSTGRES.prec_unknown() + 1);
     }
     (word(parser, 0) == Some(Keyword::MATCH)).then(|| POSTGRES.prec_unknown())
-}
-
-/// Whether `-|-` is next, whose last sign is read as one of an operand that follows.
-fn is_adjacent(parser: &Parser<'_>) -> bool {
-    let (first, sign) = (parser.peek_nth_token_ref(0), parser.peek_nth_token_ref(1));
-    matches!(&first.token, Token::CustomBinaryOperator(symbol) if symbol == "-|")
-        && sign.token == Token::Minus
-        && first.span.end == sign.span.start
-}
-
-fn adjacent(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Result<Expr, ParserError> {
-    parser.advance_token();
-    parser.advance_token();
-    let op = BinaryOperator::PGCustomBinaryOperator(vec!["-|-".to_owned()]);
-    let right = Box::new(parser.parse_subexpr(precedence)?);
-    Ok(Expr::BinaryOp { left: Box::new(left.clone()), op, right })
 }
 
 fn collated(parser: &mut Parser<'_>, left: &Expr) -> Result<Expr, ParserError> {
@@ -141,7 +129,7 @@ fn quantified_operator(parser: &Parser<'_>) -> Option<(usize, Vec<String>)> {
         return None;
     }
     let symbol = token(0).to_string();
-    let is_operator = symbol.chars().all(|character| "+-*/<>=~!@#%^&|`?".contains(character));
+    let is_operator = is_symbol(&symbol);
     let known = ["=", "<>", "<", "<=", ">", ">=", "~", "~*", "!~", "!~*", "~~", "~~*", "!~~", "!~~*"];
     let plain = known.contains(&symbol.as_str()) && (!opens_query(parser, 2) || is_plain_query(parser, 3));
     (is_operator && !plain).then(|| (1, vec![symbol]))

@@ -226,6 +226,7 @@ impl<'a> DefinitionChange<'a> {
         expression: &SqlText,
         table: &Table,
     ) -> Result<(), PlanError> {
+        self.require_same_operators(&expression.text, table)?;
         let (catalog, path) = (&self.catalog, &self.path);
         let expression_use = DefinitionExpression { purpose, text: &expression.text, table, catalog, path };
         (self.hook)(&expression_use).map_err(|mut error| {

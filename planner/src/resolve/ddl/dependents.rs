@@ -4,13 +4,11 @@ use super::DdlNotice;
 use super::change::DefinitionChange;
 use super::schema::{Member, What, relations_of};
 use crate::catalog::row_type::row_type_of;
-use crate::catalog::{DefaultValue, NamespaceId, Routine, Trigger};
+use crate::catalog::{NamespaceId, Operator, Routine, Trigger};
 use crate::error::PlanError;
 use crate::parse::statement::{DropBehavior, Identifier};
-use crate::parse::tokens_with_text;
 use crate::scalar::func::quote_identifier;
 use repr::{ColumnIndex, Id, RelationId, SequenceId};
-use sqlparser::tokenizer::Token;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -27,17 +25,8 @@ enum Object {
     Attribute(Id, String),
     Default(RelationId, ColumnIndex),
     Routine(Id),
+    Operator(Id),
     Trigger(RelationId, Id),
-}
-
-/// A text that the catalog keeps and that calls a function.
-pub(super) struct KeptUse {
-    /// What it is of.
-    pub(super) line: String,
-    /// A view's query.
-    pub(super) view: Option<RelationId>,
-    /// What it gave is kept, or decides where a row is found.
-    pub(super) is_stored: bool,
 }
 
 struct Dependent {
@@ -72,9 +61,38 @@ impl DefinitionChange<'_> {
         cascade: bool,
     ) -> Result<(), PlanError> {
         let (mut dependents, mut seen) = (self.triggers_on(routine, what, &BTreeSet::new()), BTreeSet::new());
+        self.collect_operators_on(routine, what, &mut seen, &mut dependents);
         self.collect((Vec::new(), views), what, &BTreeSet::new(), &mut seen, &mut dependents);
         dependents.reverse();
         self.drop_all(what, dependents, cascade)
+    }
+
+    /// The operators that call a function: the newest first, and what uses one before it.
+    fn collect_operators_on(
+        &self,
+        routine: Id,
+        what: &str,
+        seen: &mut BTreeSet<RelationId>,
+        found: &mut Vec<Dependent>,
+    ) {
+        let calling: Vec<_> = self.catalog.operators_calling(routine).collect();
+        calling.into_iter().rev().for_each(|operator| self.collect_operator(operator, what, seen, found));
+    }
+
+    fn collect_operator(
+        &self,
+        operator: &Operator,
+        on: &str,
+        seen: &mut BTreeSet<RelationId>,
+        found: &mut Vec<Dependent>,
+    ) {
+        if found.iter().any(|known| matches!(known.object, Object::Operator(other) if other == operator.id)) {
+            return;
+        }
+        let line = self.operator_line(operator);
+        let views = self.uses_of_operator(operator).into_iter().filter_map(|found| found.view).collect();
+        self.collect((Vec::new(), views), &line, &BTreeSet::new(), seen, found);
+        found.push(Dependent { object: Object::Operator(operator.id), line, on: on.to_owned() });
     }
 
     /// The triggers that call a function, of tables that stay: the newest first.
@@ -140,6 +158,7 @@ impl DefinitionChange<'_> {
                 }
                 Object::Default(table, column) => self.edit(table).columns[column].default = None,
                 Object::Routine(id) => self.remove_routine(id),
+                Object::Operator(id) => self.remove_operator(id),
                 Object::Trigger(table, trigger) => self.remove_trigger(table, trigger),
             }
         }
@@ -182,8 +201,10 @@ impl DefinitionChange<'_> {
                 let views = self.uses_of_routine(routine).into_iter().filter_map(|found| found.view).collect();
                 self.collect((Vec::new(), views), &line, &none, seen, found);
                 found.extend(self.triggers_on(id, &line, gone));
+                self.collect_operators_on(id, &line, seen, found);
                 found.push(Dependent { object: Object::Routine(id), line, on });
             }
+            What::Operator(id) => self.collect_operator(&self.catalog.operators[&id], &on, seen, found),
             What::Type(id) => {
                 let line = format!("type {}", self.scope().spelled_type(&self.catalog.types[&id]));
                 self.collect_users_of_type(id, &line, gone, seen, found);
@@ -227,8 +248,12 @@ impl DefinitionChange<'_> {
             let known = |known: &Dependent| matches!(known.object, Object::Routine(other) if other == routine.id);
             if !found.iter().any(known) {
                 let line = self.routine_line(routine);
+                self.collect_operators_on(routine.id, &line, seen, found);
                 found.push(Dependent { object: Object::Routine(routine.id), line, on: what.to_owned() });
             }
+        }
+        for operator in self.catalog.operators.values().filter(|operator| operator.is_over(id)).rev() {
+            self.collect_operator(operator, what, seen, found);
         }
         for (table, column, line) in self.columns_of_type(id).into_iter().rev() {
             if !gone.contains(&table) {
@@ -253,75 +278,6 @@ impl DefinitionChange<'_> {
 
     pub(super) fn routine_line(&self, routine: &Routine) -> String {
         format!("{} {}", routine.noun(), routine.called(&self.scope().spelled_routine(routine), self.scope()))
-    }
-
-    /// The texts of its database that call a routine, by its name: each function of that name counts, whatever its arguments.
-    pub(super) fn uses_of_routine(&self, routine: &Routine) -> Vec<KeptUse> {
-        // Bodies are texts that name others.
-        let mut names = BTreeSet::from([routine.name.clone()]);
-        let home = self.catalog.database_of(routine.namespace);
-        let is_here = |namespace: NamespaceId| self.catalog.database_of(namespace) == home;
-        loop {
-            let calls = |found: &&Arc<Routine>| {
-                is_here(found.namespace) && !names.contains(&found.name) && calls_any(&found.body.text, &names)
-            };
-            let more: Vec<String> =
-                self.catalog.routines.values().filter(calls).map(|found| found.name.clone()).collect();
-            if more.is_empty() {
-                break;
-            }
-            names.extend(more);
-        }
-        let mut uses = Vec::new();
-        for table in self.catalog.relations.values().filter(|table| is_here(table.namespace)) {
-            let shown = format!("{} {}", table.kind(), self.shown(table));
-            let mut used = |line: String, view: Option<RelationId>, is_stored: bool| {
-                uses.push(KeptUse { line, view, is_stored });
-            };
-            if let Some(view) = table.view.as_ref().filter(|view| calls_any(&view.query, &names)) {
-                used(shown.clone(), Some(table.id), view.materialized);
-            }
-            for column in table.columns.iter().filter(|column| !column.dropped) {
-                match &column.default {
-                    Some(DefaultValue::Expr(text)) if calls_any(text, &names) => {
-                        used(format!("default value for column {} of {shown}", column.name), None, false);
-                    }
-                    Some(DefaultValue::Generated(text)) if calls_any(text, &names) => {
-                        let what = if column.hidden { "an index of" } else { "a generated column of" };
-                        used(format!("{what} {shown}"), None, true);
-                    }
-                    _ => {}
-                }
-            }
-            for check in table.checks.iter().filter(|check| calls_any(&check.expression, &names)) {
-                used(format!("constraint {} on {shown}", check.constraint.name), None, false);
-            }
-            for index in &table.indexes {
-                let predicate = index.declared.predicate.as_ref();
-                if predicate.is_some_and(|predicate| calls_any(&predicate.expression, &names)) {
-                    used(format!("index {}", index.name), None, true);
-                }
-            }
-            let policies = self.catalog.rights.row_security.get(&table.id);
-            for policy in policies.into_iter().flat_map(|security| &security.policies) {
-                let texts = [&policy.using, &policy.check];
-                if texts.into_iter().flatten().any(|text| calls_any(text, &names)) {
-                    used(format!("policy {} on {shown}", policy.name), None, false);
-                }
-            }
-        }
-        for found in self.catalog.types.values().filter(|found| is_here(found.namespace)) {
-            let Some(domain) = found.domain() else { continue };
-            let checks = domain.checks.iter().map(|check| &check.expression);
-            if checks.chain(&domain.default).any(|text| calls_any(text, &names)) {
-                uses.push(KeptUse {
-                    line: format!("type {}", self.shown_type(found.id)),
-                    view: None,
-                    is_stored: false,
-                });
-            }
-        }
-        uses
     }
 
     fn collect_defaults(&self, sequence: SequenceId, gone: &BTreeSet<RelationId>, found: &mut Vec<Dependent>) {
@@ -380,28 +336,4 @@ impl DefinitionChange<'_> {
         }
         found.push(Dependent { object: Object::View(id), line, on: on.to_string() });
     }
-}
-
-/// Whether a text calls one of these names, or may.
-fn calls_any(text: &str, names: &BTreeSet<String>) -> bool {
-    // Most texts do not have the name at all.
-    let lower = text.to_lowercase();
-    if !names.iter().any(|name| lower.contains(&name.to_lowercase())) {
-        return false;
-    }
-    let tokens = tokens_with_text(text);
-    let visible: Vec<&Token> = tokens
-        .iter()
-        .map(|(token, _)| token)
-        .filter(|token| !matches!(token, Token::Whitespace(_) | Token::EOF))
-        .collect();
-    // What cannot be read may call anything.
-    visible.is_empty()
-        || visible.windows(2).any(|pair| match pair {
-            [Token::Word(word), Token::LParen] => {
-                let name = if word.quote_style.is_some() { word.value.clone() } else { word.value.to_lowercase() };
-                names.contains(&name)
-            }
-            _ => false,
-        })
 }

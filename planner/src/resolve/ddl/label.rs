@@ -140,6 +140,7 @@ impl DefinitionChange<'_> {
             | LabelledObject::Database(_)
             | LabelledObject::Extension(_)
             | LabelledObject::Routine(..)
+            | LabelledObject::Operator(_)
             | LabelledObject::Role(_)
             | LabelledObject::Other(_) => {
                 return Err(
@@ -274,6 +275,10 @@ impl DefinitionChange<'_> {
                 let id = self.routine_named(*kind, name)?;
                 self.set_comment(id, text_owned);
             }
+            LabelledObject::Operator(name) => {
+                let id = self.operator_named(name)?;
+                self.set_comment(id, text_owned);
+            }
             LabelledObject::Role(name) => {
                 let id = self.role_named(name)?;
                 self.set_comment(id.0, text_owned);
@@ -289,6 +294,16 @@ impl DefinitionChange<'_> {
             }
         }
         Ok(TAG)
+    }
+
+    /// What the tags of a relation's comment, or of a column's, annotate.
+    pub(super) fn comment_on_relation(
+        &mut self,
+        id: RelationId,
+        column: Option<ColumnIndex>,
+        text: Option<&str>,
+    ) -> Result<(), PlanError> {
+        if self.get(id).is_stored() { self.comment_tags(id, column, text) } else { refuse_tags(text) }
     }
 
     fn comment_on_constraint(

@@ -21,7 +21,9 @@ impl DefinitionChange<'_> {
         let sequences = catalog.sequences.values().map(|found| (found.id.0, "sequence", found.name.clone()));
         let types = catalog.types.values().map(|found| (found.id, "type", found.name.clone()));
         let routines = catalog.routines.values().map(|found| (found.id, found.noun(), found.name.clone()));
-        let all = databases.chain(schemas).chain(relations).chain(sequences).chain(types).chain(routines);
+        let operators = catalog.operators.values().map(|found| (found.id, "operator", found.name.clone()));
+        let all =
+            databases.chain(schemas).chain(relations).chain(sequences).chain(types).chain(routines).chain(operators);
         all.filter(|(id, ..)| !is_temporary(*id)).collect()
     }
 
@@ -30,6 +32,12 @@ impl DefinitionChange<'_> {
         let maker = self.path.actor().role;
         if maker == RoleId::FIRST && *self.catalog.rights == crate::catalog::Rights::default() {
             return;
+        }
+        let operators = self.catalog.operators.keys().filter(|id| !old.operators.contains_key(id));
+        for id in operators.copied().collect::<Vec<Id>>() {
+            if maker != RoleId::FIRST {
+                self.catalog.rights_mut().owners.entry(id).or_insert(maker);
+            }
         }
         for (id, class) in made(old, &self.catalog) {
             let given = self.catalog.rights.owners.contains_key(&id);
@@ -211,6 +219,14 @@ impl DefinitionChange<'_> {
             let shown = self.routine_line(&self.catalog.routines[&id]);
             self.drop_callers(&shown, id, Vec::new(), cascade)?;
             self.remove_routine(id);
+        }
+        let owned =
+            |id: &Id| self.catalog.rights.owners.get(id) == Some(&role) && self.catalog.is_of_database(*id, home);
+        let operators: Vec<Id> = self.catalog.operators.keys().copied().filter(owned).collect();
+        for id in operators {
+            let operator = std::sync::Arc::clone(&self.catalog.operators[&id]);
+            self.drop_users_of_operator(&operator, cascade)?;
+            self.remove_operator(id);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::parse::definition::{
 };
 use crate::parse::statement::{LabelledObject, ObjectKind, ObjectName};
 use crate::parse::type_definition::CreateRange;
-use crate::parse::type_definition::RoutineChange;
+use crate::parse::type_definition::{OperatorChange, OperatorName, OperatorStatement, RoutineChange};
 use crate::resolve::Needs;
 use repr::{Id, RelationId};
 
@@ -142,10 +142,27 @@ impl DefinitionChange<'_> {
                     _ => Ok(()),
                 }
             }
+            Statement::Operator(operator) => self.permit_operator(operator),
             Statement::DropRoutines(drop) => {
                 drop.routines.iter().try_for_each(|name| self.require_owner_of_routine(drop.kind, name))
             }
             _ => Ok(()),
+        }
+    }
+
+    fn permit_operator(&self, statement: &OperatorStatement) -> Result<(), PlanError> {
+        match statement {
+            OperatorStatement::Create(create) => self.may_create(&create.name, false),
+            OperatorStatement::Alter(alter) => {
+                self.require_owner_of_operator(&alter.operator)?;
+                match &alter.change {
+                    OperatorChange::Schema(schema) => self.may_create_in(self.scope().require_namespace(&schema.name)?),
+                    OperatorChange::Owner(_) | OperatorChange::Estimators(_) => Ok(()),
+                }
+            }
+            OperatorStatement::Drop { operators, .. } => {
+                operators.iter().try_for_each(|operator| self.require_owner_of_operator(operator))
+            }
         }
     }
 
@@ -227,6 +244,7 @@ impl DefinitionChange<'_> {
                 Err(PlanError::new("42501", format!("must be owner of extension {}", name.name)))
             }
             LabelledObject::Routine(kind, name) => self.require_owner_of_routine(*kind, name),
+            LabelledObject::Operator(name) => self.require_owner_of_operator(name),
             LabelledObject::Role(name) => {
                 let role = self.role_named(name)?;
                 if !self.may_make_roles() || self.outranks(role) {
@@ -332,6 +350,12 @@ impl DefinitionChange<'_> {
         let Ok(id) = self.routine_named(kind, name) else { return Ok(()) };
         let noun = self.catalog.routines[&id].noun();
         self.require_owner(id, noun, &name.name.name)
+    }
+
+    /// The same of an operator.
+    fn require_owner_of_operator(&self, name: &OperatorName) -> Result<(), PlanError> {
+        let Ok(id) = self.operator_named(name) else { return Ok(()) };
+        self.require_owner(id, "operator", &name.name.dotted())
     }
 
     fn require_owner_as(&self, kind: ObjectKind, name: &ObjectName) -> Result<(), PlanError> {

@@ -1,7 +1,7 @@
 //! Functions and procedures by their names and arguments: DROP, and what hangs on them.
 
 use super::change::DefinitionChange;
-use super::dependents::KeptUse;
+use super::kept_uses::KeptUse;
 use crate::catalog::Routine;
 use crate::catalog::routine::type_oid;
 use crate::error::PlanError;
@@ -66,6 +66,8 @@ impl DefinitionChange<'_> {
     pub(super) fn remove_routine(&mut self, id: Id) {
         self.catalog.routines.remove(&id);
         self.catalog.comments.remove(&id);
+        let operators: Vec<Id> = self.catalog.operators_calling(id).map(|operator| operator.id).collect();
+        operators.into_iter().for_each(|operator| self.remove_operator(operator));
     }
 
     /// The routine of that name and these arguments that somebody created: nothing where there is none, 42725 where they do not say
@@ -129,14 +131,7 @@ impl DefinitionChange<'_> {
     fn drop_users_of_routine(&mut self, routine: &Routine, cascade: bool) -> Result<(), PlanError> {
         let uses = self.uses_of_routine(routine);
         let shown = format!("{} {}", routine.noun(), routine.signature(self.scope()));
-        let (views, others): (Vec<_>, Vec<_>) = uses.into_iter().partition(|found| found.view.is_some());
-        if !others.is_empty() {
-            let lines: Vec<String> = others.iter().map(|found| format!("{} depends on {shown}", found.line)).collect();
-            return Err(PlanError::new("2BP01", format!("cannot drop {shown} because other objects depend on it"))
-                .detail(lines.join("\n"))
-                .hint("Drop these, or what they call it in, before the function."));
-        }
-        let views = views.into_iter().filter_map(|found| found.view).collect();
+        let views = self.views_among(&shown, uses, "function")?;
         self.drop_callers(&shown, routine.id, views, cascade)
     }
 

@@ -286,7 +286,11 @@ impl DefinitionChange<'_> {
         let routines = self.catalog.routines.values().filter_map(|found| {
             Some(Member { id: found.id, what: What::Routine(found.id), schema: goes(found.namespace)?.clone() })
         });
-        let mut members: Vec<Member> = relations.chain(sequences).chain(types).chain(routines).collect();
+        let operators = self.catalog.operators.values().filter_map(|found| {
+            Some(Member { id: found.id, what: What::Operator(found.id), schema: goes(found.namespace)?.clone() })
+        });
+        let mut members: Vec<Member> =
+            relations.chain(sequences).chain(types).chain(routines).chain(operators).collect();
         members.sort_by_key(|member| member.id);
         members
     }
@@ -305,13 +309,14 @@ pub(super) enum What {
     Sequence(SequenceId),
     Type(Id),
     Routine(Id),
+    Operator(Id),
 }
 
 /// The names under which the members stand that are relations.
 pub(super) fn relations_of(members: &[Member]) -> BTreeSet<RelationId> {
     let relation = |member: &Member| match member.what {
         What::Table(id) | What::View(id) => Some(id),
-        What::Sequence(_) | What::Type(_) | What::Routine(_) => None,
+        What::Sequence(_) | What::Type(_) | What::Routine(_) | What::Operator(_) => None,
     };
     members.iter().filter_map(relation).collect()
 }

@@ -231,6 +231,11 @@ impl TextCatalog for CatalogNames {
                 let name = scope.spelled_routine(routine);
                 Some(if *kind == ScalarType::Regproc { name } else { routine.called(&name, scope) })
             }
+            ScalarType::Regoper | ScalarType::Regoperator if self.catalog.operators.contains_key(&oid) => {
+                let (operator, scope) = (&self.catalog.operators[&oid], self.scope());
+                let name = scope.spelled_operator(operator);
+                Some(if *kind == ScalarType::Regoper { name } else { operator.called(&name, scope) })
+            }
             _ => routine::name(kind, oid),
         }
     }
@@ -247,6 +252,12 @@ impl TextCatalog for CatalogNames {
             ScalarType::Regrole => lone().and_then(|name| self.role(&name)).map(|role| role.0),
             ScalarType::Regproc | ScalarType::Regprocedure if !self.catalog.routines.is_empty() => {
                 match routine::created(self.scope(), kind, name, &|name| self.type_oid(name))? {
+                    Some(found) => Some(found),
+                    None => routine::oid(kind, name, &|name| self.type_oid(name))?,
+                }
+            }
+            ScalarType::Regoper | ScalarType::Regoperator if !self.catalog.operators.is_empty() => {
+                match routine::created_operator(self.scope(), kind, name, &|name| self.type_oid(name))? {
                     Some(found) => Some(found),
                     None => routine::oid(kind, name, &|name| self.type_oid(name))?,
                 }

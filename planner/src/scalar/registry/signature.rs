@@ -39,6 +39,24 @@ pub(super) enum Pattern {
     Spread(Box<Pattern>),
 }
 
+impl Pattern {
+    /// What PostgreSQL declares as of that type; none if it is none of ours.
+    pub(super) fn of_type(id: Id) -> Option<Pattern> {
+        Some(match id {
+            2283 => Pattern::AnyElement,
+            2277 => Pattern::AnyArray,
+            2776 => Pattern::AnyNonArray,
+            3500 => Pattern::AnyEnum,
+            3831 => Pattern::AnyRange,
+            4537 => Pattern::AnyMultirange,
+            5077 => Pattern::AnyCompatible,
+            5078 => Pattern::AnyCompatibleArray,
+            RECORD => Pattern::Record,
+            _ => Pattern::Exact(ScalarType::from_oid(id).filter(|scalar| !scalar.is_pseudo())?),
+        })
+    }
+}
+
 /// A function's parameters and result.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
@@ -96,6 +114,11 @@ impl Signature {
     /// Of what somebody created.
     pub(super) fn of_routine(args: Vec<ScalarType>, variadic: bool) -> Signature {
         Signature { variadic, ..Signature::exact("", args, ScalarType::Void) }
+    }
+
+    /// Of what PostgreSQL declares: what it gives nobody asks.
+    pub(super) fn of_patterns(args: Vec<Pattern>) -> Signature {
+        Signature { args, ..Signature::exact("", Vec::new(), ScalarType::Void) }
     }
 
     /// What makes values of a type of ranges, or of multiranges.

@@ -320,6 +320,21 @@ impl Source<'_> {
                 ("description", text(comment.text)),
             ]);
         }
+        let named: std::collections::BTreeSet<(u32, u32, usize)> =
+            comments(self.catalog).iter().map(|comment| (comment.object, comment.class, comment.number)).collect();
+        for loose in &self.catalog.loose_comments {
+            let key = loose.key;
+            // Its object came later, and has a comment of its own.
+            if usize::try_from(key.part).is_ok_and(|part| named.contains(&(key.object, key.class, part))) {
+                continue;
+            }
+            rows.add(&[
+                ("objoid", Datum::Oid(key.object)),
+                ("classoid", Datum::Oid(key.class)),
+                ("objsubid", Datum::Int4(key.part)),
+                ("description", text(&loose.text)),
+            ]);
+        }
         for (class, object, description) in builtin::descriptions() {
             rows.add(&[
                 ("objoid", Datum::Oid(object)),
@@ -397,6 +412,7 @@ impl Source<'_> {
         self.default_dependencies(rows);
         self.type_dependencies(rows);
         self.routine_dependencies(rows);
+        self.operator_dependencies(rows);
         self.row_type_dependencies(rows);
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };

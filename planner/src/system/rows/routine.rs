@@ -9,7 +9,7 @@ use crate::system::definition_text::DefinitionText;
 use repr::{ColumnType, Datum, Id, ScalarType};
 
 /// The OID of a routine's result.
-fn result_oid(routine: &Routine) -> Id {
+pub(super) fn result_oid(routine: &Routine) -> Id {
     match &routine.result.kind {
         ResultKind::Value(own) => type_oid(own),
         ResultKind::Record => 2249,

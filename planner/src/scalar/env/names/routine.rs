@@ -3,7 +3,7 @@
 //!
 //! All of them are in pg_catalog, which is always searched.
 
-use crate::catalog::{Qualifier, Scope};
+use crate::catalog::{Operator, Qualifier, Scope};
 use crate::scalar::collation;
 use crate::scalar::func::text_search::configuration::{
     CONFIGURATIONS, DICTIONARIES, configuration_named, dictionary_named,
@@ -124,6 +124,42 @@ pub(super) fn created(
     let found = scope.routines(Qualifier::of(before), last);
     let mut found = found.into_iter().filter(|found| types.as_ref().is_none_or(|types| found.input_types() == *types));
     only(found.by_ref().map(|found| found.id), || format!("more than one function named \"{last}\""))
+}
+
+/// The operator that somebody created under that name, if a type of operators means it.
+///
+/// # Errors
+/// As for `oid`.
+pub(super) fn created_operator(
+    scope: Scope<'_>,
+    kind: &ScalarType,
+    name: &str,
+    type_oid: &dyn Fn(&str) -> Option<Id>,
+) -> Result<Option<Id>, ValueError> {
+    let (name, types) = match kind {
+        ScalarType::Regoperator => {
+            let (name, types) = with_types(name, type_oid)?;
+            let [left, right] = types.as_slice() else { return Ok(None) };
+            (name, Some((*left, *right)))
+        }
+        _ => (name, None),
+    };
+    let (before, symbol) =
+        name.trim().rsplit_once('.').map_or((None, name.trim()), |(before, symbol)| (Some(before), symbol));
+    let Ok(before) = before.map_or(Ok(Vec::new()), |before| parse_identifier(before, true)) else { return Ok(None) };
+    let found = scope.operators(Qualifier::of(&before), symbol);
+    let is_hidden = |operator: &Operator| {
+        before.is_empty()
+            && !scope.is_before_built_in(operator.namespace)
+            && builtin::operator_over(symbol, operator.operands()).is_some()
+    };
+    let found =
+        found.into_iter().filter(|found| types.is_none_or(|types| found.operands() == types) && !is_hidden(found));
+    let built_in = types.is_none() && before.is_empty();
+    let built_in = operators_named(symbol).filter(|_| built_in).map(|operator| operator.id("oid"));
+    let created: Vec<Id> = found.map(|found| found.id).collect();
+    let all = created.clone().into_iter().chain(built_in.filter(|_| !created.is_empty()));
+    only(all, || format!("more than one operator named {symbol}"))
 }
 
 fn operators_named(name: &str) -> impl Iterator<Item = Record> {

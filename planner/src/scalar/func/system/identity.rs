@@ -128,12 +128,19 @@ fn routine(catalog: &Catalog, found: &function::Function) -> Identity {
 }
 
 fn operator(catalog: &Catalog, id: Id) -> Option<Identity> {
-    let found = builtin::operators().get(&id)?;
-    let schema = if id >= builtin::FIRST_OF_EXTENSIONS { "public" } else { "pg_catalog" };
-    let operands = [found.id("oprleft"), found.id("oprright")];
+    let created = || {
+        let of = catalog.operators.get(&id)?;
+        let (left, right) = of.operands();
+        Some((catalog.namespace_name(of.namespace)?, &*of.name, [left, right]))
+    };
+    let built_in = || {
+        let found = builtin::operators().get(&id)?;
+        let schema = if id >= builtin::FIRST_OF_EXTENSIONS { "public" } else { "pg_catalog" };
+        Some((schema, found.text("oprname"), [found.id("oprleft"), found.id("oprright")]))
+    };
+    let (schema, name, operands) = created().or_else(built_in)?;
     let written = operands.map(|of| if of == 0 { "NONE".to_owned() } else { type_of(catalog, of) });
-    let name = found.text("oprname");
-    let text = format!("{schema}.{name}({},{})", written[0], written[1]);
+    let text = format!("{}.{name}({},{})", quote_identifier(schema), written[0], written[1]);
     let arguments = operands.iter().filter(|of| **of != 0).map(|of| type_of(catalog, *of)).collect();
     Some(Identity::of("operator", Some(schema), None, text, &[schema, name]).with_arguments(arguments))
 }

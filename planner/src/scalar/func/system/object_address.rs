@@ -244,9 +244,15 @@ impl Wanted<'_> {
             return Err(ValueError::new("22023", "argument list length must be exactly 2"));
         };
         let name = self.routine_name()?;
-        let (left, right) = (self.data_type(left)?, self.data_type(right)?);
-        let shown = |of| self.names.type_name(of, -1).unwrap_or_default();
-        let text = format!("{name}({},{})", shown(left), shown(right));
+        let operand =
+            |written: &str| if written.eq_ignore_ascii_case("none") { Ok(0) } else { self.data_type(written) };
+        let (left, right) = (operand(left)?, operand(right)?);
+        let shown = |of: Id| if of == 0 { "NONE".to_owned() } else { self.names.type_name(of, -1).unwrap_or_default() };
+        let schema = self
+            .parts
+            .split_last()
+            .map(|(_, before)| before.iter().map(|part| format!("{}.", quote_identifier(part))).collect::<String>());
+        let text = format!("{}{name}({},{})", schema.unwrap_or_default(), shown(left), shown(right));
         let found = self.names.object_oid(&ScalarType::Regoperator, &text)?;
         let message = || format!("operator does not exist: {} {name} {}", shown(left), shown(right));
         found.ok_or_else(|| ValueError::new("42883", message()))

@@ -59,12 +59,18 @@ fn routine(ctx: &EvalContext, arg: &Datum) -> Answer {
     Ok(Datum::Bool(Scope { catalog, path: &path }.sees_routine(routine)))
 }
 
+fn operator(ctx: &EvalContext, arg: &Datum) -> Answer {
+    let (id, catalog) = (oid(arg)?, ctx.environment.catalog());
+    let Some(operator) = catalog.operators.get(&id) else { return known(builtin::operators().contains_key(&id)) };
+    let path = ctx.search_path(catalog);
+    Ok(Datum::Bool(Scope { catalog, path: &path }.sees_operator(operator)))
+}
+
 pub(in super::super) const VISIBLE: &[FunctionDefinition] = &[
     strict("pg_table_is_visible(oid) bool", |ctx, a, _| relation(ctx, &a[0])).stable(),
     strict("pg_type_is_visible(oid) bool", |ctx, a, _| data_type(ctx, &a[0])).stable(),
     strict("pg_function_is_visible(oid) bool", |ctx, a, _| routine(ctx, &a[0])).stable(),
-    strict("pg_operator_is_visible(oid) bool", |_, a, _| known(builtin::operators().contains_key(&oid(&a[0])?)))
-        .stable(),
+    strict("pg_operator_is_visible(oid) bool", |ctx, a, _| operator(ctx, &a[0])).stable(),
     strict("pg_opclass_is_visible(oid) bool", |_, a, _| {
         let id = oid(&a[0])?;
         known(opclass::CLASSES.iter().any(|class| class.oid == id))
