@@ -5,10 +5,12 @@
 //! `sealing`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use repr::hash::HashMap;
 use repr::{MicroDbId, RelationId, RowKey};
 
+use crate::arrivals::{Arrivals, RowEnd};
 use crate::audit::PendingAudit;
 use crate::keyspace;
 use crate::rocks::{FAMILIES, Family};
@@ -31,6 +33,8 @@ pub struct Batch {
     pub(crate) owes: BTreeSet<(u8, u32)>,
     /// Operations that stand in files already: see `Store::set_aside`.
     pub(crate) side_files: Option<SideFiles>,
+    /// Which of the rows that it puts are new, and what they say.
+    pub(crate) arrivals: Arrivals,
 }
 
 /// One operation of a batch.
@@ -45,7 +49,7 @@ pub(crate) enum Operation<'a> {
 
 impl<'a> Operation<'a> {
     /// Where it is; of a range where that begins.
-    fn place(&self) -> (Family, &'a [u8]) {
+    pub(crate) fn place(&self) -> (Family, &'a [u8]) {
         match self {
             Operation::Put(family, key, _)
             | Operation::Delete(family, key)
@@ -109,6 +113,19 @@ impl Batch {
         self.audit.extend(other.audit);
         self.commit_time = self.commit_time.max(other.commit_time);
         self.owes.extend(other.owes);
+        self.arrivals.append(other.arrivals);
+    }
+
+    /// Tells of a new row that is put, whose owners these are, the first one the canonical: what it says, spelled in a form by which
+    /// whoever counts asks for it, and when it ends.
+    pub fn note_arrival(
+        &mut self,
+        relation: RelationId,
+        form: &Arc<[u8]>,
+        says: (&[u8], RowEnd),
+        owners: impl Iterator<Item = MicroDbId>,
+    ) {
+        self.arrivals.add(relation, form, says, owners);
     }
 
     /// Puts the operations in the order of their keys, which RocksDB's write buffers take several times as fast. For all but
@@ -161,7 +178,9 @@ impl Batch {
     /// Takes out what is written to and deleted from these families, sorted, but for what a later deletion of a range takes
     /// away. Deletions of ranges stay: they come first.
     pub(crate) fn take_large(&mut self, of: impl Fn(Family) -> bool) -> Batch {
+        let arrivals = std::mem::take(&mut self.arrivals);
         if let Some(mut large) = self.take_tail(&of) {
+            large.arrivals = arrivals;
             if !large.is_sorted() {
                 large.sort();
             }
@@ -200,6 +219,7 @@ impl Batch {
             }
         }
         (self.operations, self.count) = (rest.operations, rest.count);
+        large.arrivals = arrivals;
         if !large.is_sorted() {
             large.sort();
         }

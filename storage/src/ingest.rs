@@ -91,13 +91,13 @@ impl Store {
         INGESTED.into_iter().try_for_each(|family| write_family(side, self, family, &large))?;
         // What is held in memory of its keys is not to be read when it is written, and nothing is to be added until then.
         let (rows, subjects) = (self.reads().begin_writing(&large), self.subjects().begin_writing(&large));
-        let segments = self.segments().begin_writing(&large);
+        let segments = self.segments().begin_writing(&large, &|relation| self.holds_no_row(relation));
         let store = self.clone();
-        side.afterwards.push(Box::new(move || {
+        side.afterwards.push(Box::new(move |is_written| {
             let latest = store.db().latest_sequence_number();
             store.reads().end_writing(&rows, latest);
             store.subjects().end_writing(&subjects, latest);
-            store.segments().end_writing(&segments, latest);
+            store.segments().end_writing(segments, latest, is_written);
         }));
         Ok(large)
     }

@@ -10,6 +10,7 @@
 //!     └────── keyring: µDB id ─▶ slot ─▶ data key (wrapped root ▶ KEK ▶ key) ◀──┘
 //! ```
 
+mod arrivals;
 pub mod audit;
 mod background_merge;
 pub mod backup;
@@ -52,6 +53,7 @@ mod temporary_folder;
 mod witness;
 mod write_form;
 
+pub use arrivals::{ArrivedPart, RowEnd, RowEnds};
 pub use batch::Batch;
 pub use config::{Cipher, Mode, RootKeySource, StoreOptions};
 pub use crypto::hex::encode as hexadecimal;
@@ -63,9 +65,10 @@ pub use index_build::LocatedRow;
 pub use keyring::rotation::Rotation;
 pub use keyspace::ValueHash;
 pub use loss_report::{Loss, LostRows};
-pub use microdb::OwnerSet;
+pub use microdb::{OwnerSet, SEGMENTS, segment_of};
 pub use owners::OwnerProbe;
-pub use segments::{SEGMENTS, ToldPart, segment_of};
+pub use segments::ToldPart;
+pub use segments::arrived::ArrivedCopies;
 pub use snapshot::{BulkScan, MicroDbProbe, OpenedRows, SampledRows, Snapshot};
 pub use spill::{SpillBatch, SpilledRow, SpilledRows};
 pub use store::{COMMIT_TIME, Reclaim, Repair, RowsToReseal, Store, StoreStatistics};

@@ -10,6 +10,16 @@ use repr::MicroDbId;
 /// Bytes of a µDB id on disk.
 pub(crate) const MICRODB_BYTES: usize = 6;
 
+/// Parts of a relation, by the first bits of µDB ids.
+pub const SEGMENTS: usize = 1 << SEGMENT_BITS;
+pub(crate) const SEGMENT_BITS: u32 = 12;
+
+/// The segment of a person's rows.
+pub fn segment_of(microdb: MicroDbId) -> usize {
+    let [first, second, ..] = stored(microdb);
+    usize::from(u16::from_be_bytes([first, second]) >> (16 - SEGMENT_BITS))
+}
+
 /// The form that stands on disk. Order is kept.
 pub(crate) fn stored(microdb: MicroDbId) -> [u8; MICRODB_BYTES] {
     let (id, rest) = microdb.0.split_at(MICRODB_BYTES);

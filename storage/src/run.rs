@@ -258,9 +258,10 @@ impl Store {
         let prefix = run.prefix();
         let end = keyspace::successor(&prefix).unwrap_or_default();
         whole.delete_range(Family::Rows, &prefix, &end);
-        let (segments, store) = (self.segments().begin_writing(&whole), self.clone());
-        side.afterwards
-            .push(Box::new(move || store.segments().end_writing(&segments, store.db().latest_sequence_number())));
+        let (segments, store) = (self.segments().begin_writing(&whole, &|_| false), self.clone());
+        side.afterwards.push(Box::new(move |is_written| {
+            store.segments().end_writing(segments, store.db().latest_sequence_number(), is_written);
+        }));
         Ok(true)
     }
 }

@@ -7,6 +7,9 @@
 //! ```
 //! As in the cache of rows: a segment knows when the last write to it was done, and takes nothing that was read before that; a
 //! write takes what is told out before it begins. So nothing of a row that is erased is here when its erasure is acknowledged.
+//! Of a relation that was empty when many rows came the same is known of what came since: see `arrived`.
+
+pub(crate) mod arrived;
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -14,16 +17,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use repr::{MicroDbId, RelationId};
+use repr::RelationId;
 
+use self::arrived::{Arrived, ArrivedCopies, Arriving};
+use crate::arrivals::{ArrivingCopies, PackedCopies};
 use crate::batch::{Batch, Operation};
 use crate::keyspace::{ROW_PREFIX_BYTES, relation_of};
-use crate::microdb::{self, MICRODB_BYTES};
+use crate::microdb::{MICRODB_BYTES, SEGMENT_BITS, SEGMENTS};
 use crate::rocks::Family;
 
-/// Parts of a relation, by the first bits of µDB ids.
-pub const SEGMENTS: usize = 1 << SEGMENT_BITS;
-const SEGMENT_BITS: u32 = 12;
 /// What may be told in all.
 pub(crate) const BYTES_MAX: usize = 32 << 20;
 
@@ -47,6 +49,8 @@ struct State {
     relations: BTreeMap<RelationId, Relation>,
     /// Of all that is told.
     bytes: usize,
+    /// How many relations were begun to be known from empty on.
+    begun: u64,
 }
 
 #[derive(Default)]
@@ -57,6 +61,8 @@ struct Relation {
     writing: u32,
     /// None while nothing was told.
     segments: Option<Box<[Segment]>>,
+    /// What came since it was empty, if that is known. Only with segments.
+    arrived: Option<Arrived>,
 }
 
 #[derive(Default)]
@@ -69,13 +75,21 @@ struct Segment {
 }
 
 /// Where something is being written.
-pub(crate) type Touched = Vec<(RelationId, Vec<u16>)>;
+pub(crate) type Touched = Vec<TouchedRelation>;
+
+/// Where in one relation.
+pub(crate) struct TouchedRelation {
+    relation: RelationId,
+    numbers: Vec<u16>,
+    arriving: Option<Arriving>,
+}
 
 /// A write that may change what is told, until dropped.
 pub(crate) struct Writing<'a, L: Fn() -> u64> {
     segments: &'a Segments,
     touched: Touched,
     latest: L,
+    is_written: bool,
 }
 
 impl Segments {
@@ -114,10 +128,8 @@ impl Segments {
         let state = &mut *self.state.lock();
         let relation = state.relations.entry(relation).or_default();
         // Segments that are made while something is written would not know of it.
-        if relation.segments.is_none() && relation.writing == 0 && state.bytes + EMPTY_BYTES <= BYTES_MAX {
+        if relation.writing == 0 && state.bytes + EMPTY_BYTES <= BYTES_MAX && relation.make_segments() {
             state.bytes += EMPTY_BYTES;
-            let unwritten = || Segment { changed: relation.changed, ..Segment::default() };
-            relation.segments = Some((0..SEGMENTS).map(|_| unwritten()).collect());
         }
         let Some(segments) = &mut relation.segments else { return };
         for (number, told, bytes) in told {
@@ -134,59 +146,182 @@ impl Segments {
         }
     }
 
-    /// Says that a batch is being written. `latest` gives the sequence number after it.
-    pub(crate) fn writing<L: Fn() -> u64>(&self, batch: &Batch, latest: L) -> Writing<'_, L> {
-        Writing { segments: self, touched: self.begin_writing(batch), latest }
+    /// What came into a relation of which all is known, to a snapshot with this sequence number: of segments of which nothing is
+    /// told, if it is spelled in this form.
+    pub(crate) fn arrived(&self, relation: RelationId, at: u64, form: &[u8]) -> Option<ArrivedCopies> {
+        let state = self.state.lock();
+        let relation = state.relations.get(&relation)?;
+        let (segments, arrived) = (relation.segments.as_ref()?, relation.arrived.as_ref()?);
+        let holds = |number: &usize| {
+            let segment = &segments[*number];
+            segment.writing == 0 && segment.changed <= at && !(segment.told.is_some() && segment.since <= at)
+        };
+        arrived.known(form, (0..SEGMENTS).filter(holds))
+    }
+
+    /// Lets go of what came into segments that are told, and were last written to up to a sequence number; of all of them, if
+    /// nothing will be told.
+    pub(crate) fn settle(&self, relation: RelationId, written_until: u64, is_told: bool) {
+        let mut state = self.state.lock();
+        let Some(relation) = state.relations.get_mut(&relation) else { return };
+        let (Some(segments), Some(arrived)) = (&relation.segments, &mut relation.arrived) else { return };
+        for (number, segment) in segments.iter().enumerate() {
+            let rests = segment.writing == 0 && segment.changed <= written_until;
+            if !is_told || rests && segment.told.is_some() {
+                arrived.forget(number);
+            }
+        }
+        if arrived.knows_none() {
+            relation.arrived = None;
+        }
+    }
+
+    /// Whether what came into a relation is known.
+    pub(crate) fn knows_arrived(&self, relation: RelationId) -> bool {
+        self.state.lock().relations.get(&relation).is_some_and(|relation| relation.arrived.is_some())
+    }
+
+    /// Says that a batch is being written. `latest` gives the sequence number after it, and `is_empty` says whether no row of a
+    /// relation is stored.
+    pub(crate) fn writing<L: Fn() -> u64>(
+        &self,
+        batch: &Batch,
+        latest: L,
+        is_empty: &dyn Fn(RelationId) -> bool,
+    ) -> Writing<'_, L> {
+        Writing { segments: self, touched: self.begin_writing(batch, is_empty), latest, is_written: false }
     }
 
     /// The same, until `end_writing`.
-    pub(crate) fn begin_writing(&self, batch: &Batch) -> Touched {
+    pub(crate) fn begin_writing(&self, batch: &Batch, is_empty: &dyn Fn(RelationId) -> bool) -> Touched {
         let rows = rows_of(batch);
-        let state = &mut *self.state.lock();
-        let begin = |rows: TouchedRows| {
-            let relation = state.relations.entry(rows.relation).or_default();
-            relation.writing += 1;
-            if rows.all {
-                relation.forget(&mut state.bytes);
-            }
-            let Some(segments) = &mut relation.segments else { return (rows.relation, Vec::new()) };
-            for number in &rows.numbers {
-                let segment = &mut segments[usize::from(*number)];
-                segment.writing += 1;
-                segment.clear(&mut state.bytes);
-            }
-            (rows.relation, rows.numbers)
+        let mut state = self.state.lock();
+        let begun = rows.into_iter().map(|rows| state.begin(rows, batch, is_empty)).collect::<Vec<_>>();
+        if begun.iter().all(|(_, begun)| begun.is_none()) {
+            return begun.into_iter().map(|(touched, _)| touched).collect();
+        }
+        // Many copies take a while, in which others begin to write.
+        drop(state);
+        let packed = begun.into_iter().map(|(touched, begun)| {
+            let arriving = batch.arrivals.of(touched.relation).filter(|_| begun.is_some());
+            (touched, begun, arriving.map(ArrivingCopies::packed))
+        });
+        let packed: Vec<_> = packed.collect();
+        let mut state = self.state.lock();
+        let take = |(mut touched, begun, packed): (TouchedRelation, Option<u64>, Option<PackedCopies>)| {
+            touched.arriving = packed.and_then(|packed| state.take_arriving(touched.relation, begun, packed));
+            touched
         };
-        rows.into_iter().map(begin).collect()
+        packed.into_iter().map(take).collect()
     }
 
     /// What was begun is over, done or not, with this sequence number.
-    pub(crate) fn end_writing(&self, touched: &Touched, latest: u64) {
+    pub(crate) fn end_writing(&self, touched: Touched, latest: u64, is_written: bool) {
         let mut state = self.state.lock();
-        for (id, numbers) in touched {
-            let relation = state.relations.entry(*id).or_default();
+        for TouchedRelation { relation, numbers, arriving } in touched {
+            let relation = state.relations.entry(relation).or_default();
             relation.writing -= 1;
             relation.changed = relation.changed.max(latest);
             for number in numbers {
                 // Another write may have taken them away.
                 if let Some(segments) = &mut relation.segments {
-                    let segment = &mut segments[usize::from(*number)];
+                    let segment = &mut segments[usize::from(number)];
                     segment.writing -= 1;
                     segment.changed = segment.changed.max(latest);
                 }
+            }
+            if let (Some(arrived), Some(arriving)) = (&mut relation.arrived, arriving) {
+                arrived.end(arriving, is_written);
             }
         }
     }
 
     /// What is held, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.state.lock().bytes as u64
+        let state = self.state.lock();
+        (state.bytes + state.arrived_bytes()) as u64
+    }
+}
+
+impl State {
+    /// Begins to write rows of a relation. By which number what comes into it is known, where the batch tells of that.
+    fn begin(
+        &mut self,
+        rows: TouchedRows,
+        batch: &Batch,
+        is_empty: &dyn Fn(RelationId) -> bool,
+    ) -> (TouchedRelation, Option<u64>) {
+        let arriving = batch.arrivals.of(rows.relation);
+        if let Some(arriving) = arriving.filter(|arriving| arriving.are_many() && !rows.all) {
+            self.begin_knowing(rows.relation, arriving, is_empty);
+        }
+        let relation = self.relations.entry(rows.relation).or_default();
+        relation.writing += 1;
+        if rows.all {
+            relation.forget(&mut self.bytes);
+        }
+        let mut begun = None;
+        if let Some(arrived) = &mut relation.arrived {
+            // Of segments to whose rows anything else is done nothing is known from now on.
+            rows.otherwise.iter().for_each(|number| arrived.forget(usize::from(*number)));
+            begun = arriving.map(|_| arrived.begun());
+        }
+        let mut touched = TouchedRelation { relation: rows.relation, numbers: Vec::new(), arriving: None };
+        if let Some(segments) = &mut relation.segments {
+            for number in &rows.numbers {
+                let segment = &mut segments[usize::from(*number)];
+                segment.writing += 1;
+                segment.clear(&mut self.bytes);
+            }
+            touched.numbers = rows.numbers;
+        }
+        (touched, begun)
+    }
+
+    /// Takes copies that come into a relation which is known by that number. What there is no room for is known no more.
+    fn take_arriving(&mut self, id: RelationId, begun: Option<u64>, packed: PackedCopies) -> Option<Arriving> {
+        let relation = self.relations.get_mut(&id)?;
+        let arrived = relation.arrived.as_mut().filter(|arrived| Some(arrived.begun()) == begun)?;
+        let arriving = arrived.begin(packed);
+        if arriving.is_none() || self.arrived_bytes() > arrived::BYTES_MAX {
+            self.relations.get_mut(&id)?.arrived = None;
+        }
+        arriving
+    }
+
+    /// Begins to know what comes into a relation, if nothing stands in it and nobody writes to it.
+    fn begin_knowing(&mut self, id: RelationId, arriving: &ArrivingCopies, is_empty: &dyn Fn(RelationId) -> bool) {
+        let is_full = self.bytes + EMPTY_BYTES > BYTES_MAX || self.arrived_bytes() + EMPTY_BYTES > arrived::BYTES_MAX;
+        let relation = self.relations.entry(id).or_default();
+        if relation.arrived.is_some() || relation.writing > 0 || is_full || !is_empty(id) {
+            return;
+        }
+        if relation.make_segments() {
+            self.bytes += EMPTY_BYTES;
+        }
+        self.begun += 1;
+        relation.arrived = Some(Arrived::new(self.begun, arriving));
+    }
+
+    fn arrived_bytes(&self) -> usize {
+        self.relations.values().filter_map(|relation| relation.arrived.as_ref()).map(Arrived::bytes).sum()
     }
 }
 
 impl Relation {
+    /// Whether there were none.
+    fn make_segments(&mut self) -> bool {
+        if self.segments.is_some() {
+            return false;
+        }
+        let unwritten = || Segment { changed: self.changed, ..Segment::default() };
+        self.segments = Some((0..SEGMENTS).map(|_| unwritten()).collect());
+        true
+    }
+
     /// Segments are made again when somebody asks and nothing is written.
     fn forget(&mut self, bytes: &mut usize) {
+        self.arrived = None;
         let Some(segments) = self.segments.take() else { return };
         *bytes -= EMPTY_BYTES;
         segments.into_iter().for_each(|mut segment| segment.clear(bytes));
@@ -201,10 +336,17 @@ impl Segment {
     }
 }
 
+impl<L: Fn() -> u64> Writing<'_, L> {
+    /// It is done.
+    pub(crate) fn written(&mut self) {
+        self.is_written = true;
+    }
+}
+
 impl<L: Fn() -> u64> Drop for Writing<'_, L> {
     fn drop(&mut self) {
         if !self.touched.is_empty() {
-            self.segments.end_writing(&self.touched, (self.latest)());
+            self.segments.end_writing(std::mem::take(&mut self.touched), (self.latest)(), self.is_written);
         }
     }
 }
@@ -214,47 +356,79 @@ struct TouchedRows {
     relation: RelationId,
     /// Each once.
     numbers: Vec<u16>,
+    /// Those in which anything else is done than what is told of copies that arrive. None where nothing is told.
+    otherwise: Vec<u16>,
     /// The whole relation goes.
     all: bool,
 }
 
 fn rows_of(batch: &Batch) -> Vec<TouchedRows> {
-    let mut touched: Vec<TouchedRows> = Vec::new();
+    let mut touched: Vec<(TouchedRows, PutCounts)> = Vec::new();
+    let mut last = (Family::Meta, [].as_slice());
     for operation in batch.operations() {
-        let (key, all) = match operation {
-            Operation::Put(Family::Rows, key, _) | Operation::Delete(Family::Rows, key) => (key, false),
-            Operation::DeleteRange(Family::Rows, key, _) => (key, true),
+        let before = std::mem::replace(&mut last, operation.place());
+        let (key, all, puts) = match operation {
+            Operation::Put(Family::Rows, key, _) => (key, false, true),
+            Operation::Delete(Family::Rows, key) => (key, false, false),
+            Operation::DeleteRange(Family::Rows, key, _) => (key, true, false),
             Operation::Put(..) | Operation::Delete(..) | Operation::DeleteRange(..) => continue,
         };
         let Some(relation) = relation_of(key) else { continue };
         let place = match touched.last() {
-            Some(last) if last.relation == relation => touched.len() - 1,
-            _ => touched.iter().position(|known| known.relation == relation).unwrap_or_else(|| {
-                touched.push(TouchedRows { relation, numbers: Vec::new(), all: false });
+            Some((last, _)) if last.relation == relation => touched.len() - 1,
+            _ => touched.iter().position(|(known, _)| known.relation == relation).unwrap_or_else(|| {
+                let rows = TouchedRows { relation, numbers: Vec::new(), otherwise: Vec::new(), all: false };
+                touched.push((rows, PutCounts::of(batch.arrivals.of(relation))));
                 touched.len() - 1
             }),
         };
-        let rows = &mut touched[place];
+        let (rows, counted) = &mut touched[place];
         rows.all |= all;
-        rows.numbers.extend(number_of(key).filter(|number| rows.numbers.last() != Some(number)));
+        if let Some(number) = number_of(key) {
+            counted.note(number, puts && before != last);
+            if rows.numbers.last() != Some(&number) {
+                rows.numbers.push(number);
+            }
+        }
     }
-    for rows in &mut touched {
+    let each = touched.into_iter().map(|(mut rows, counted)| {
         rows.numbers.sort_unstable();
         rows.numbers.dedup();
+        rows.otherwise = rows.numbers.iter().copied().filter(|number| !counted.is_told(*number)).collect();
+        rows
+    });
+    each.collect()
+}
+
+/// Of each segment how many copies are put, less those that are told of; none where nothing is told of the relation.
+struct PutCounts(Option<Vec<i64>>);
+
+impl PutCounts {
+    fn of(arriving: Option<&ArrivingCopies>) -> PutCounts {
+        PutCounts(arriving.map(|arriving| {
+            let mut counts = vec![0; SEGMENTS];
+            arriving.by_segment().for_each(|segment| counts[segment] -= 1);
+            counts
+        }))
     }
-    touched
+
+    /// A row of a segment is put, or something else is done.
+    fn note(&mut self, number: u16, puts: bool) {
+        if let Some(counts) = &mut self.0 {
+            // Nothing makes up for what is not told.
+            counts[usize::from(number)] += if puts { 1 } else { i64::from(u32::MAX) };
+        }
+    }
+
+    fn is_told(&self, number: u16) -> bool {
+        self.0.as_ref().is_some_and(|counts| counts[usize::from(number)] == 0)
+    }
 }
 
 /// In which segment a personal row stands.
 fn number_of(key: &[u8]) -> Option<u16> {
     let [_, _, _, _, first, second, ..] = *key else { return None };
     (key.len() >= ROW_PREFIX_BYTES).then(|| u16::from_be_bytes([first, second]) >> (16 - SEGMENT_BITS))
-}
-
-/// The segment of a person's rows.
-pub fn segment_of(microdb: MicroDbId) -> usize {
-    let [first, second, ..] = microdb::stored(microdb);
-    usize::from(u16::from_be_bytes([first, second]) >> (16 - SEGMENT_BITS))
 }
 
 /// The µDB ids of some segments as bounds: the first, and the first that is none of theirs.
@@ -271,6 +445,7 @@ pub(crate) fn bounds(segments: &Range<usize>) -> ([u8; MICRODB_BYTES], Option<[u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::microdb::{self, segment_of};
     use repr::RowKey;
     use std::cell::Cell;
 
@@ -299,7 +474,7 @@ mod tests {
         tell(&segments, 10, 16, 2);
         assert_eq!(told(&segments, 10), [(0, 1), (16, 2)]);
         {
-            let _writing = segments.writing(&batch(1), || now.get());
+            let _writing = segments.writing(&batch(1), || now.get(), &|_| false);
             assert_eq!(told(&segments, 10), [(0, 1)]);
             // An older snapshot still tells it, and must not leave it here.
             tell(&segments, 10, 16, 2);
@@ -313,7 +488,7 @@ mod tests {
         let asked = segments.bytes();
         let mut drop_all = Batch::default();
         drop_all.delete_range(Family::Rows, &7_u32.to_be_bytes(), &8_u32.to_be_bytes());
-        drop(segments.writing(&drop_all, || 20));
+        drop(segments.writing(&drop_all, || 20, &|_| false));
         assert_eq!((segments.bytes(), asked > 200), (0, true));
         assert_eq!(told(&segments, 20), []);
         tell(&segments, 19, 0, 4);
@@ -324,12 +499,12 @@ mod tests {
     fn what_rests_is_counted_ahead() {
         let segments = Segments::default();
         assert_eq!(segments.untold_at_rest(TABLE, 0).len(), SEGMENTS, "nothing was written");
-        drop(segments.writing(&batch(1), || 15));
+        drop(segments.writing(&batch(1), || 15, &|_| false));
         assert!(segments.untold_at_rest(TABLE, 14).is_empty(), "written to since");
         assert_eq!(segments.untold_at_rest(TABLE, 15).len(), SEGMENTS);
         tell(&segments, 15, 3, 1);
         assert_eq!(segments.untold_at_rest(TABLE, 15).len(), SEGMENTS - 1);
-        let _writing = segments.writing(&batch(1), || 20);
+        let _writing = segments.writing(&batch(1), || 20, &|_| false);
         assert_eq!(segments.untold_at_rest(TABLE, 20).len(), SEGMENTS - 2);
         segments.tell(TABLE, 15, vec![(4, Arc::new(1_u8), AHEAD_BYTES_MAX)]);
         assert!(segments.untold_at_rest(TABLE, 20).is_empty(), "the rest is for who asks");
@@ -339,7 +514,7 @@ mod tests {
     fn segments_are_not_made_beside_a_write() {
         let segments = Segments::default();
         {
-            let _writing = segments.writing(&batch(1), || 15);
+            let _writing = segments.writing(&batch(1), || 15, &|_| false);
             tell(&segments, 9, 16, 1);
             assert_eq!(told(&segments, 9), []);
         }

@@ -45,8 +45,9 @@ pub(crate) struct SideFiles {
     pub(crate) files: Vec<SideFile>,
     /// Families, and in them the numbers with which keys begin of what is deleted and overwritten.
     pub(crate) places: BTreeSet<(u8, u32)>,
-    /// Done when they are gone or taken in.
-    pub(crate) afterwards: Vec<Box<dyn FnOnce() + Send>>,
+    /// Done when they are gone or taken in, which they are told.
+    pub(crate) afterwards: Vec<Box<dyn FnOnce(bool) + Send>>,
+    pub(crate) is_taken_in: bool,
 }
 
 impl SideFolder {
@@ -69,7 +70,7 @@ impl SideFolder {
     pub(crate) fn begin(self: &Arc<Self>, id: IngestId, sequence: u64) -> Result<SideFiles, StorageError> {
         self.note(id, sequence);
         let (files, places, afterwards) = (Vec::new(), BTreeSet::new(), Vec::new());
-        let side = SideFiles { folder: self.clone(), id, files, places, afterwards };
+        let side = SideFiles { folder: self.clone(), id, files, places, afterwards, is_taken_in: false };
         fs::create_dir_all(&self.path).map_err(StorageError::io("create", &self.path))?;
         Ok(side)
     }
@@ -129,7 +130,7 @@ impl SideFiles {
 
 impl Drop for SideFiles {
     fn drop(&mut self) {
-        self.afterwards.drain(..).for_each(|after| after());
+        self.afterwards.drain(..).for_each(|after| after(self.is_taken_in));
         for file in &self.files {
             let path = file.path(&self.folder.path, &self.id);
             match fs::remove_file(&path) {

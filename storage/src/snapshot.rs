@@ -21,6 +21,7 @@ use crate::keyring::once::KeyAtHand;
 use crate::keyspace::{self, ROW_PREFIX_BYTES};
 use crate::people_read::PeopleRead;
 use crate::rocks::{self, Family};
+use crate::segments::arrived::ArrivedCopies;
 use crate::segments::{self, ToldPart};
 use crate::snapshot::cursor::{Cursor, Direction};
 use crate::store::Store;
@@ -393,6 +394,11 @@ impl Snapshot {
     /// What is told of a relation's segments, in their order: see `segments`.
     pub fn told(&self, relation: RelationId) -> Vec<Option<ToldPart>> {
         self.store().segments().told(relation, self.sequence())
+    }
+
+    /// What came into a relation of which all is known, of segments of which nothing is told: see `segments::arrived`.
+    pub fn arrived(&self, relation: RelationId, form: &[u8]) -> Option<ArrivedCopies> {
+        self.store().segments().arrived(relation, self.sequence(), form)
     }
 
     /// Segments of which nothing is told, and that were last written to up to a sequence number. None while there is little room.

@@ -14,6 +14,7 @@
 //! reads go on. An erasure's order is:
 //! write its batch with the receipt, flush, `destroy_keys`. A crash in between is rolled forward by `open`.
 
+mod arriving;
 pub(crate) mod files;
 mod opening;
 mod rekeying;
@@ -285,10 +286,10 @@ impl Store {
 
     /// Writes a batch and what the store adds to it.
     fn write_with(&self, mut batch: Batch, added: &Batch) -> Result<(), StorageError> {
-        match batch.side_files.take() {
-            Some(side) => self.write_with_files(batch, added, &side),
-            None => self.write_to_log(batch, added),
-        }
+        let Some(mut side) = batch.side_files.take() else { return self.write_to_log(batch, added) };
+        self.write_with_files(batch, added, &side)?;
+        side.is_taken_in = true;
+        Ok(())
     }
 
     /// The same, all of it through the log.
@@ -299,7 +300,8 @@ impl Store {
         writes.add(added);
         let _subjects = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
         let _reads = self.inner.reads.writing(&batch, || db.latest_sequence_number());
-        let _segments = self.inner.segments.writing(&batch, || db.latest_sequence_number());
+        let is_empty = |relation| self.holds_no_row(relation);
+        let mut segments = self.inner.segments.writing(&batch, || db.latest_sequence_number(), &is_empty);
         // A large one is not held three times.
         batch.forget_operations();
         let commit = batch.commit_time.unwrap_or(0).max(self.inner.time.load(Ordering::Acquire));
@@ -314,6 +316,7 @@ impl Store {
             self.inner.receipts.fetch_max(next.receipts, Ordering::Release);
             *log = next;
         }
+        segments.written();
         if let Some(time) = batch.commit_time {
             self.inner.time.fetch_max(time, Ordering::Release);
         }
@@ -569,7 +572,7 @@ impl Store {
             subject_cache_bytes: self.inner.subjects.bytes(),
             read_cache_bytes: self.inner.reads.bytes(),
             read_cache_bytes_max: self.inner.reads.bytes_max(),
-            told_bytes_max: segments::BYTES_MAX as u64,
+            told_bytes_max: (segments::BYTES_MAX + segments::arrived::BYTES_MAX) as u64,
             told_bytes: self.inner.segments.bytes(),
             hash_memory_bytes: self.inner.hashes.bytes() + self.inner.pseudonyms.bytes(),
             block_cache_bytes: self.inner.cache.get_usage() as u64,

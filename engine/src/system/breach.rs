@@ -10,6 +10,7 @@ use crate::system::audit::{role_name, table_name};
 use operators::once::FoundRows;
 use planner::catalog::Catalog;
 use repr::hash::{HashMap, HashSet};
+use repr::row::write_datum;
 use repr::{Array, Datum, RelationId, Row, poll};
 use state::SqlError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,9 +143,44 @@ struct TouchingAct {
     act: Act,
 }
 
+/// Sets of ways: most people were touched in the same ones, so of a person the set's number is noted.
+#[derive(Default)]
+struct WaySets {
+    /// In the order of ways, each once.
+    sets: Vec<Arc<[u32]>>,
+    numbers: HashMap<Arc<[u32]>, u32>,
+    /// By set and way.
+    grown: HashMap<(u32, u32), u32>,
+}
+
+impl WaySets {
+    /// The set of a way alone.
+    fn of(&mut self, way: u32) -> u32 {
+        self.number([way].into())
+    }
+
+    /// A set with one more way.
+    fn with(&mut self, set: u32, way: u32) -> u32 {
+        if let Some(grown) = self.grown.get(&(set, way)) {
+            return *grown;
+        }
+        let ways: BTreeSet<u32> = self.sets[set as usize].iter().copied().chain([way]).collect();
+        let grown = self.number(ways.into_iter().collect());
+        self.grown.insert((set, way), grown);
+        grown
+    }
+
+    fn number(&mut self, set: Arc<[u32]>) -> u32 {
+        let next = self.sets.len() as u32;
+        *self.numbers.entry(set).or_insert_with_key(|set| {
+            self.sets.push(set.clone());
+            next
+        })
+    }
+}
+
 struct TouchedPerson {
-    /// Numbers of ways, each once.
-    ways: Vec<u32>,
+    ways: u32,
     span: Span,
 }
 
@@ -152,6 +188,7 @@ struct TouchedPerson {
 pub(super) fn by_person(entries: ReadEntries<'_>, catalog: &Arc<Catalog>) -> Result<FoundRows, SqlError> {
     let names = names(catalog);
     let mut ways: BTreeMap<TouchingAct, u32> = BTreeMap::new();
+    let mut sets = WaySets::default();
     let mut people: HashMap<Pseudonym, TouchedPerson> = HashMap::default();
     for entry in entries {
         let entry = entry?;
@@ -163,35 +200,50 @@ pub(super) fn by_person(entries: ReadEntries<'_>, catalog: &Arc<Catalog>) -> Res
         let next = ways.len() as u32;
         let act = (entry.actor.role, entry.operation.name());
         let way = *ways.entry(TouchingAct { tables, act }).or_insert(next);
+        let alone = sets.of(way);
+        poll::steps(entry.subjects.len())?;
         for person in &entry.subjects {
-            poll::step()?;
-            let new = || TouchedPerson { ways: Vec::new(), span: Span::at(entry.time_us) };
+            let new = || TouchedPerson { ways: alone, span: Span::at(entry.time_us) };
             let found = people.entry(*person).or_insert_with(new);
             found.span.extend(entry.time_us);
-            if !found.ways.contains(&way) {
-                found.ways.push(way);
+            if found.ways != alone {
+                found.ways = sets.with(found.ways, way);
             }
         }
     }
-    let mut by_number: Vec<TouchingAct> = vec![TouchingAct { tables: Vec::new(), act: (0, "") }; ways.len()];
-    ways.into_iter().for_each(|(way, number)| by_number[number as usize] = way);
+    let told = told_of(&sets.sets, ways, &names)?;
     let mut people: Vec<(Pseudonym, TouchedPerson)> = people.into_iter().collect();
     poll::sort_by(&mut people, |(one, _), (other, _)| one.cmp(other))?;
-    let catalog = catalog.clone();
-    let mut texts: HashMap<Vec<u32>, [Datum; 3]> = HashMap::default();
-    Ok(Box::new(people.into_iter().map(move |(person, mut found)| {
-        found.ways.sort_unstable();
-        let told = texts.entry(found.ways).or_insert_with_key(|numbers| {
-            let ways = || numbers.iter().map(|number| &by_number[*number as usize]);
-            let tables = ways().flat_map(|way| &way.tables).map(|table| Some(names.of(*table).to_string()));
-            let roles = ways().map(|way| role_name(&catalog, way.act.0));
-            let operations = ways().map(|way| Some(way.act.1.to_lowercase()));
-            [listed(tables), listed(roles), listed(operations)]
-        });
-        let [tables, roles, operations] = told.clone();
-        let (first, last) = (Datum::Timestamptz(found.span.first), Datum::Timestamptz(found.span.last));
-        Ok(Row::pack(&[Datum::text(hexadecimal(&person)), tables, roles, operations, first, last]))
+    let mut bytes = Vec::new();
+    Ok(Box::new(people.into_iter().map(move |(person, found)| {
+        bytes.clear();
+        write_datum(&mut bytes, &Datum::text(hexadecimal(&person)));
+        bytes.extend_from_slice(&told[found.ways as usize]);
+        write_datum(&mut bytes, &Datum::Timestamptz(found.span.first));
+        write_datum(&mut bytes, &Datum::Timestamptz(found.span.last));
+        Ok(Row::from_bytes(bytes.as_slice().into()))
     })))
+}
+
+/// Of each set of ways the tables, roles and operations, as they stand in a row.
+fn told_of(
+    sets: &[Arc<[u32]>],
+    ways: BTreeMap<TouchingAct, u32>,
+    names: &TableNames,
+) -> Result<Vec<Box<[u8]>>, SqlError> {
+    let mut by_number: Vec<TouchingAct> = vec![TouchingAct { tables: Vec::new(), act: (0, "") }; ways.len()];
+    ways.into_iter().for_each(|(way, number)| by_number[number as usize] = way);
+    let told = sets.iter().map(|set| {
+        poll::step()?;
+        let ways = || set.iter().map(|number| &by_number[*number as usize]);
+        let tables = ways().flat_map(|way| &way.tables).map(|table| Some(names.of(*table).to_string()));
+        let roles = ways().map(|way| role_name(&names.catalog, way.act.0));
+        let operations = ways().map(|way| Some(way.act.1.to_lowercase()));
+        let mut bytes = Vec::new();
+        [listed(tables), listed(roles), listed(operations)].iter().for_each(|told| write_datum(&mut bytes, told));
+        Ok(bytes.into_boxed_slice())
+    });
+    told.collect()
 }
 
 /// Each once, in order, NULL last.

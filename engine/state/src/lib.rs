@@ -4,6 +4,7 @@
 //! published shape view_states statistics      what all read: leaves, compiled catalog and views as of one commit
 //! reader layered_snapshot overlay read_memo   how it is read: one interface, with a transaction's own changes on top
 //! locks validation ownership_hints            who may write what; what a derivation stands on
+//! row_sayings                                 what a row says of itself, for the registers
 //! temporary                                   what a session has for itself
 //! snapshot_holders transaction_fate           who reads which snapshot, and what an erasure may end
 //! audit                                       what it read and wrote, for the log
@@ -40,6 +41,7 @@ pub mod progress;
 pub mod published;
 pub mod read_memo;
 pub mod reader;
+pub mod row_sayings;
 pub mod sequence;
 pub mod settings;
 pub mod settled_people;

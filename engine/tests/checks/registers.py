@@ -55,7 +55,7 @@ class Registers(Check):
             one.execute("INSERT INTO person SELECT n, 'n' || n, CASE WHEN n % 3 = 0 THEN 'staff' END FROM generate_series(1, 12) n")
         for _ in range(self.options.count):
             self.tally.case(self.random_rows)
-        for case in (self.whose, self.what_is_mapped, self.committed, self.other_databases, self.many_values, self.erased, self.cancelled, self.kept, self.killed):
+        for case in (self.whose, self.what_is_mapped, self.committed, self.other_databases, self.many_values, self.erased, self.cancelled, self.kept, self.loaded, self.killed):
             self.tally.case(case)
 
     def fill(self, one):
@@ -315,6 +315,120 @@ class Registers(Check):
             self.beside_writers()
             self.touched(one)
             one.execute("DROP TABLE large, human")
+
+    # What comes into an empty table is counted by what was noted of it as it came, until the table rests.
+
+    LARGE = """CREATE DATA_SUBJECT TABLE human (id int PRIMARY KEY);
+        CREATE TABLE large (id int PRIMARY KEY, a int NOT NULL OWNED_BY human(id), b int OWNED_BY human(id), region text REGION,
+            kind text, until timestamptz EXPIRES, body text);
+        INSERT INTO human SELECT n FROM generate_series(1, 3000) n"""
+    LOAD = """SELECT n, 1 + n % 3000, CASE WHEN n % 5 = 0 THEN 1 + n % 7 END, 'r' || n % {regions}, 'k' || n % 3,
+              CASE WHEN n % 3 = 0 THEN '2100-01-01'::timestamptz + n * interval '1 hour' END, repeat('x', {bytes})
+              FROM generate_series({first}, {last}) n"""
+
+    def loaded(self):
+        for round_ in range(4):
+            with self.server.connect() as one:
+                one.execute(self.LARGE)
+                first = 1
+                for step in range(12):
+                    what = self.dice.choice(["load", "load", "large load", "few", "one", "copy", "rolls back", "fails", "to savepoint", "in one", "changes",
+                                             "goes", "owner", "forgotten", "cancelled", "empty", "property", "rests", "ends", "beside"])
+                    first = self.load_some(one, what, first)
+                    until = time.monotonic() + 20
+                    while rows(one, "SELECT sum(ended) FROM dogwood.retention_schedule WHERE table_name = 'large'") != [(0,)] and time.monotonic() < until:
+                        time.sleep(0.05)
+                    self.tally.equal(self.told(one), self.truth(one), f"loaded, round {round_}, step {step}: {what}")
+                    self.tally.equal(rows(one, "SELECT row_count, subject_count FROM dogwood.inventory WHERE table_name = 'human'"),
+                                     rows(one, "SELECT count(*), count(*) FROM human"), "and who they are")
+                one.execute("DROP TABLE large, human")
+                if round_ == 2:
+                    self.killed_in_load(one)
+
+    def load_some(self, one, what, first):
+        """One step of a load; where the next begins."""
+        rows_, bytes_ = self.dice.choice([1200, 3000, 9000]), 0
+        match what:
+            case "large load": rows_, bytes_ = 15_000, 1500
+            case "few": rows_ = self.dice.randrange(2, 40)
+            case "one": rows_ = 1
+        last, regions = first + rows_ - 1, self.dice.choice([3, 7])
+        load = self.LOAD.format(first=first, last=last, bytes=bytes_, regions=regions)
+        some = self.dice.randrange(1, first + 1)
+        match what:
+            case "load" | "large load" | "few" | "one": one.execute(f"INSERT INTO large {load}")
+            case "copy":
+                data = rows(one, load)
+                with one.cursor().copy("COPY large FROM STDIN") as copy:
+                    [copy.write_row(row) for row in data]
+            case "rolls back":
+                with one.transaction(force_rollback=True):
+                    one.execute(f"INSERT INTO large {load}")
+                    self.told(one)
+            case "fails": self.tally.equal(state_of(one.execute, f"INSERT INTO large {load} UNION ALL SELECT {last}, 1, NULL, 'r', 'k', NULL, ''"), "23505", "twice")
+            case "to savepoint":
+                middle = (first + last) // 2
+                with one.transaction():
+                    one.execute(f"INSERT INTO large SELECT * FROM ({load}) l WHERE n <= {middle}")
+                    with one.transaction(force_rollback=True):
+                        one.execute(f"INSERT INTO large SELECT * FROM ({load}) l WHERE n > {middle}")
+            case "in one":
+                with one.transaction():
+                    one.execute(f"INSERT INTO large {load}")
+                    one.execute("UPDATE large SET region = 'u', until = NULL WHERE id % 50 = 0 AND id >= %s", (first,))
+                    one.execute("DELETE FROM large WHERE id % 70 = 0 AND id >= %s", (first - 100,))
+                    one.execute("INSERT INTO large SELECT * FROM large WHERE false")
+            case "changes": one.execute("UPDATE large SET region = 'c' WHERE id BETWEEN %s AND %s", (some, some + self.dice.choice([3, 4000])))
+            case "goes": one.execute("DELETE FROM large WHERE id BETWEEN %s AND %s", (some, some + self.dice.choice([3, 4000])))
+            case "owner": one.execute("UPDATE large SET a = (SELECT max(id) FROM human) WHERE id BETWEEN %s AND %s", (some, some + 30))
+            case "forgotten":
+                (person,), = rows(one, "SELECT id FROM human ORDER BY random() LIMIT 1")
+                one.execute(f"GDPR FORGET human {person}")
+                one.execute("INSERT INTO human SELECT n FROM generate_series(1, 3000) n ON CONFLICT DO NOTHING")
+            case "cancelled":
+                one.execute(f"SET statement_timeout = {self.dice.choice([20, 60, 200])}")
+                state_of(one.execute, f"INSERT INTO large {load}")
+                one.execute("SET statement_timeout = 0")
+            case "empty":
+                one.execute("TRUNCATE large")
+                self.tally.equal(self.told(one), ([(0, 0)], {}, [(0, 0, None, None)]), "nothing is left")
+            case "property":
+                one.execute(f"INSERT INTO large {load}; ALTER TABLE large ALTER COLUMN region DROP REGION; ALTER TABLE large ALTER COLUMN kind SET REGION")
+                found = {value: count for _, value, count, _ in rows(one, "SELECT property, value, row_count, subject_count FROM dogwood.inventory WHERE table_name = 'large' AND property = 'region'")}
+                self.tally.equal(found, dict(rows(one, "SELECT kind, count(*) FROM large GROUP BY kind")), "another column says it now")
+                one.execute("ALTER TABLE large ALTER COLUMN kind DROP REGION; ALTER TABLE large ALTER COLUMN region SET REGION")
+            case "rests": time.sleep(4)
+            case "ends": one.execute("UPDATE large SET until = now() WHERE id = %s", (some,))
+            case "beside":
+                threads = [threading.Thread(target=self.load_part, args=(self.LOAD.format(first=first + 4000 * n, last=first + 4000 * n + 3999, bytes=0, regions=3),))
+                           for n in range(3)]
+                [thread.start() for thread in threads]
+                while any(thread.is_alive() for thread in threads):
+                    count, = rows(one, "SELECT row_count FROM dogwood.inventory WHERE table_name = 'large' AND property IS NULL")
+                    told = rows(one, "SELECT coalesce(sum(row_count), 0) FROM dogwood.inventory WHERE table_name = 'large' AND property = 'region'")
+                    self.tally.that(count[0] <= first + 12_000 and told, "beside loads")
+                [thread.join() for thread in threads]
+                last = first + 11_999
+        return last + 1
+
+    def load_part(self, load):
+        with self.server.connect() as one:
+            one.execute(f"INSERT INTO large {load}")
+
+    def killed_in_load(self, one):
+        one.execute(self.LARGE)
+        one.execute("INSERT INTO large " + self.LOAD.format(first=1, last=5000, bytes=0, regions=3))
+        thread = threading.Thread(target=lambda: state_of(self.load_part, self.LOAD.format(first=5001, last=60_000, bytes=500, regions=3)))
+        thread.start()
+        time.sleep(self.dice.random())
+        self.server.kill()
+        thread.join()
+        self.server.start()
+        with self.server.connect() as two:
+            self.tally.equal(self.told(two), self.truth(two), "killed amid a load")
+            two.execute("INSERT INTO large " + self.LOAD.format(first=70_001, last=75_000, bytes=0, regions=3))
+            self.tally.equal(self.told(two), self.truth(two), "and loaded on")
+            two.execute("DROP TABLE large, human")
 
     def beside_writers(self):
         """Each reading is of one commit: a person's two rows are always of one region, and every row has one."""

@@ -15,6 +15,7 @@
 //!
 //! Reads indexes and owner sets; never writes.
 
+mod newcomers;
 pub mod orphan;
 pub mod placement;
 mod self_reference;

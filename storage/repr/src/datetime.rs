@@ -172,16 +172,36 @@ const WRITING: &str = "writing to a String does not fail";
 /// `hh:mm:ss[.ffffff]` without trailing zeros.
 pub(crate) fn write_time(out: &mut String, micros: i64) {
     let (hour, minute, second, fraction) = split_time(micros);
-    write!(out, "{hour:02}:{minute:02}:{second:02}").expect(WRITING);
+    push_two(out, hour);
+    out.push(':');
+    push_two(out, minute);
+    out.push(':');
+    push_two(out, second);
     write_fraction(out, fraction);
+}
+
+/// Appends a number with at least two digits, as `{:02}` does, many times as fast: results have many times in them.
+fn push_two(out: &mut String, number: i64) {
+    match u8::try_from(number) {
+        Ok(number @ 0..100) => {
+            out.push(char::from(b'0' + number / 10));
+            out.push(char::from(b'0' + number % 10));
+        }
+        _ => write!(out, "{number:02}").expect(WRITING),
+    }
 }
 
 /// `.ffffff` without trailing zeros; nothing for zero.
 pub(crate) fn write_fraction(out: &mut String, fraction: i64) {
     if fraction != 0 {
-        let digits = format!("{:06}", fraction.abs());
+        let (mut digits, mut rest) = ([b'0'; 6], fraction.unsigned_abs());
+        for digit in digits.iter_mut().rev() {
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        let shown = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
         out.push('.');
-        out.push_str(digits.trim_end_matches('0'));
+        digits[..shown].iter().for_each(|digit| out.push(char::from(*digit)));
     }
 }
 
@@ -189,7 +209,7 @@ pub(crate) fn write_fraction(out: &mut String, fraction: i64) {
 pub(crate) fn write_offset(out: &mut String, offset: i32) {
     let seconds = offset.unsigned_abs();
     out.push(if offset < 0 { '-' } else { '+' });
-    write!(out, "{:02}", seconds / 3600).expect(WRITING);
+    push_two(out, i64::from(seconds / 3600));
     if !seconds.is_multiple_of(3600) {
         write!(out, ":{:02}", seconds / 60 % 60).expect(WRITING);
         if !seconds.is_multiple_of(60) {

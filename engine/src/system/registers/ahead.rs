@@ -36,23 +36,44 @@ pub(crate) fn start(database: &Arc<Database>) -> Housekeeping {
     Housekeeping::looking("registers", LOOKS_EVERY, move || {
         let Some(database) = database.upgrade() else { return };
         let published = database.published.load_full();
-        let (written_until, is_quiet) = looks.at_rest(&published);
+        let Rest { written_until, came_until, is_quiet } = looks.at_rest(&published);
         let began = Instant::now();
         let is_alone = || is_quiet && began.elapsed() < WORKS_ALONE_FOR && !database.sessions.holders.any_at_work();
         let goes_on = || began.elapsed() < WORKS_FOR || is_alone();
         for relation in large(&database, &published) {
             let Some(shape) = published.schema.shape(relation).filter(|shape| shape.personal) else { continue };
             let version = shape.table().schema_version;
-            if given_up.get(&relation) == Some(&version) || !goes_on() {
+            let store = &database.store;
+            if given_up.get(&relation) == Some(&version) {
+                store.settle_arrived(relation, 0, false);
                 continue;
             }
-            let numbers = published.snapshot.untold_at_rest(relation, written_until);
+            if !goes_on() {
+                continue;
+            }
+            let is_known = store.knows_arrived(relation);
+            let until = if is_known { came_until } else { written_until };
+            let numbers = published.snapshot.untold_at_rest(relation, until);
             // Somebody may be forgotten, or the table dropped, under it: then the next look goes on.
-            if let Ok(false) = count_ahead(&published.snapshot, shape, now_micros(), &numbers, &goes_on) {
-                given_up.insert(relation, version);
+            match count_ahead(&published.snapshot, shape, now_micros(), &numbers, &goes_on) {
+                Ok(true) if is_known => store.settle_arrived(relation, until, true),
+                Ok(false) => {
+                    given_up.insert(relation, version);
+                }
+                Ok(true) | Err(_) => {}
             }
         }
     })
+}
+
+/// Sequence numbers up to which what was written is at rest.
+struct Rest {
+    /// So that it is opened.
+    written_until: u64,
+    /// So that what was noted as it came is counted, which is soon done and takes less room.
+    came_until: u64,
+    /// Everything is.
+    is_quiet: bool,
 }
 
 /// Tables for which it is worth while.
@@ -62,7 +83,8 @@ fn large(database: &Database, published: &Published) -> Vec<RelationId> {
     // What was loaded just now its statistics do not know yet.
     let is_large = |relation: &RelationId| {
         let rows = known.tables.get(relation).map_or(0, |known| known.whole.rows);
-        rows.max(statistics.changed(*relation)) >= TOLD_ROWS_MIN && !is_temporary(relation.0) && !is_own(relation.0)
+        let is_large = rows.max(statistics.changed(*relation)) >= TOLD_ROWS_MIN;
+        (is_large || database.store.knows_arrived(*relation)) && !is_temporary(relation.0) && !is_own(relation.0)
     };
     published.catalog().stored_tables().map(|table| table.id).filter(is_large).collect()
 }
@@ -82,8 +104,8 @@ impl Looks {
         Looks { sequences, commit: (now, published.time) }
     }
 
-    /// One more look: what was written up to the number that it gives is at rest; and whether that is everything.
-    fn at_rest(&mut self, published: &Published) -> (u64, bool) {
+    /// One more look: what is at rest.
+    fn at_rest(&mut self, published: &Published) -> Rest {
         let (now, sequence) = (Instant::now(), published.snapshot.sequence());
         if self.commit.1 != published.time {
             self.commit = (now, published.time);
@@ -92,9 +114,12 @@ impl Looks {
         while self.sequences.get(1).is_some_and(|(at, _)| at.elapsed() >= AT_REST_AFTER) {
             self.sequences.pop_front();
         }
-        match self.commit.0.elapsed() >= QUIET_AFTER {
-            true => (sequence, true),
-            false => (self.sequences.front().map_or(sequence, |(_, sequence)| *sequence), false),
+        if self.commit.0.elapsed() >= QUIET_AFTER {
+            return Rest { written_until: sequence, came_until: sequence, is_quiet: true };
         }
+        let of = |look: Option<&(Instant, u64)>| look.map_or(sequence, |(_, sequence)| *sequence);
+        let first = self.sequences.front();
+        let soon = self.sequences.iter().rev().find(|(at, _)| at.elapsed() >= QUIET_AFTER).or(first);
+        Rest { written_until: of(first), came_until: of(soon), is_quiet: false }
     }
 }

@@ -5,6 +5,7 @@
 //!                               └ else             ─▶ as told ───────────────────────────────┬─▶ added up
 //!   rows: those that scans read      people: each change of the id                           ┘
 //! ```
+//! What came into a table since it was empty is counted by what was noted as it came, until the table rests: nothing is read of it.
 //! A person's copies stand together, in one segment: so people are counted without a list of them, and counts of segments add up.
 //! No row is opened of a table whose columns hold no property: that is counted by headers alone. Nothing is kept but numbers, and
 //! the values of those columns; not where a table has too many.
@@ -14,17 +15,17 @@ mod words;
 
 use parking_lot::Mutex;
 use planner::catalog::Property;
-use repr::{Value, poll};
-use segment::{Counting, PropertyColumns, SegmentCounts};
+use repr::{RelationId, poll};
+use segment::{Counting, SegmentCounts};
+use state::row_sayings::{PropertyColumns, ValuesSaid};
 use state::shape::TableShape;
 use state::{SqlError, parallel};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
-use storage::{SEGMENTS, Snapshot};
+use storage::{ArrivedCopies, RowEnd, SEGMENTS, Snapshot};
 use words::{CountedBy, SaidWord, Words};
 
-const MICROSECONDS_A_DAY: i64 = 86_400_000_000;
 /// A smaller table is counted anew each time, and takes no memory.
 pub(super) const TOLD_ROWS_MIN: u64 = 10_000;
 /// Segments that are counted ahead at once.
@@ -46,9 +47,6 @@ impl Count {
     }
 }
 
-/// What rows say of themselves, by property.
-pub(super) type ValuesSaid = BTreeMap<Property, BTreeSet<Box<str>>>;
-
 /// What rows are used for one purpose.
 #[derive(Debug, Default)]
 pub(super) struct ProcessingActivity {
@@ -64,20 +62,20 @@ pub(super) struct Ends {
     pub(super) ended: u64,
     pub(super) first: Option<i64>,
     pub(super) last: Option<i64>,
+    /// The first that is to come.
+    next: Option<i64>,
 }
 
 impl Ends {
-    fn row(&mut self, value: &Value<'_>, now: i64) -> Option<i64> {
-        let end = match value {
-            Value::Timestamptz(at) | Value::Timestamp(at) => *at,
-            Value::Date(days) => i64::from(*days).saturating_mul(MICROSECONDS_A_DAY),
-            _ => {
-                self.without += 1;
-                return None;
-            }
+    fn row(&mut self, end: RowEnd, now: i64) {
+        let at = match end {
+            RowEnd::Unsaid => return,
+            RowEnd::Without => None,
+            RowEnd::At(at) => Some(at),
         };
-        self.add(&Ends { without: 0, ended: u64::from(end <= now), first: Some(end), last: Some(end) });
-        Some(end)
+        let is_over = at.is_some_and(|at| at <= now);
+        let (without, ended) = (u64::from(at.is_none()), u64::from(is_over));
+        self.add(&Ends { without, ended, first: at, last: at, next: at.filter(|_| !is_over) });
     }
 
     fn add(&mut self, other: &Ends) {
@@ -85,6 +83,7 @@ impl Ends {
         self.ended += other.ended;
         self.first = [self.first, other.first].into_iter().flatten().min();
         self.last = self.last.max(other.last);
+        self.next = [self.next, other.next].into_iter().flatten().min();
     }
 }
 
@@ -141,13 +140,11 @@ pub(super) fn count_ahead(
     if !told(snapshot, shape, &columns, now).iter().flatten().all(|counts| words.knows(counts)) {
         return Ok(false);
     }
+    let copies = Copies::of(snapshot, shape, &columns);
     let mut counting = Counting::new(columns, words.clone(), now);
     for some in numbers.chunks(AHEAD_AT_ONCE).take_while(|_| goes_on()) {
         let mut counted = Vec::with_capacity(some.len());
-        for together in some.chunk_by(|one, next| one + 1 == *next) {
-            let segments = together[0]..together[0] + together.len();
-            count_range(snapshot, shape.id(), segments, &mut counting, &mut counted)?;
-        }
+        copies.count(some, &mut counting, &mut counted)?;
         if words.are_too_many() {
             return Ok(false);
         }
@@ -186,9 +183,9 @@ fn count_segments(
     (columns, words, now): (&Arc<PropertyColumns>, &Arc<Words>, i64),
 ) -> Result<Vec<(usize, Arc<SegmentCounts>)>, SqlError> {
     let part = numbers.len().div_ceil(PARTS).max(1);
-    let (numbers, relation) = (Arc::new(numbers), shape.id());
+    let (copies, numbers) = (Copies::of(snapshot, shape, columns), Arc::new(numbers));
     let parts = numbers.len().div_ceil(part);
-    let (snapshot, columns, words) = (snapshot.clone(), columns.clone(), words.clone());
+    let (columns, words) = (columns.clone(), words.clone());
     let idle: Mutex<Vec<Counting>> = Mutex::default();
     let work = move |number: usize| {
         let numbers = numbers.chunks(part).nth(number).unwrap_or_default();
@@ -196,10 +193,7 @@ fn count_segments(
         let known = idle.lock().pop();
         let mut counting = known.unwrap_or_else(|| Counting::new(columns.clone(), words.clone(), now));
         let mut counted = Vec::with_capacity(numbers.len());
-        for together in numbers.chunk_by(|one, next| one + 1 == *next) {
-            let segments = together[0]..together[0] + together.len();
-            count_range(&snapshot, relation, segments, &mut counting, &mut counted)?;
-        }
+        copies.count(numbers, &mut counting, &mut counted)?;
         idle.lock().push(counting);
         Ok(counted)
     };
@@ -207,36 +201,71 @@ fn count_segments(
     Ok(counted?.into_iter().flatten().collect())
 }
 
-/// Counts segments that stand one after another.
-fn count_range(
-    snapshot: &Snapshot,
-    relation: repr::RelationId,
-    segments: Range<usize>,
-    counting: &mut Counting,
-    counted: &mut Vec<(usize, Arc<SegmentCounts>)>,
-) -> Result<(), SqlError> {
-    let mut at = segments.start;
-    let mut reach = |counting: &mut Counting, segment: usize| {
-        while at < segment {
-            counted.push((at, Arc::new(counting.finish()?)));
-            at += 1;
-        }
-        Ok::<(), SqlError>(())
-    };
-    if counting.opens_rows() {
-        snapshot.visit_copies(relation, segments.clone(), |copy| {
-            reach(counting, storage::segment_of(copy.owner))?;
-            counting.row(&copy.row, Some((copy.owner, copy.canonical)))
-        })?;
-    } else {
-        snapshot.visit_holders(relation, segments.clone(), |owner, canonical| {
-            reach(counting, storage::segment_of(owner))?;
-            poll::step()?;
-            counting.copy(owner, canonical);
-            Ok::<(), SqlError>(())
-        })?;
+/// The copies of a table's rows: those that came into it lately are known, the others are stored.
+struct Copies {
+    snapshot: Snapshot,
+    relation: RelationId,
+    arrived: Option<ArrivedCopies>,
+}
+
+impl Copies {
+    fn of(snapshot: &Snapshot, shape: &TableShape, columns: &PropertyColumns) -> Copies {
+        let arrived = snapshot.arrived(shape.id(), &columns.form());
+        Copies { snapshot: snapshot.clone(), relation: shape.id(), arrived }
     }
-    reach(counting, segments.end)
+
+    /// Counts some segments, which are in order.
+    fn count(
+        &self,
+        numbers: &[usize],
+        counting: &mut Counting,
+        counted: &mut Vec<(usize, Arc<SegmentCounts>)>,
+    ) -> Result<(), SqlError> {
+        let mut stored = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            match &self.arrived {
+                Some(arrived) if counting.arrived(arrived, *number)? => {
+                    counted.push((*number, Arc::new(counting.finish()?)));
+                }
+                _ => stored.push(*number),
+            }
+        }
+        for together in stored.chunk_by(|one, next| one + 1 == *next) {
+            self.count_stored(together[0]..together[0] + together.len(), counting, counted)?;
+        }
+        Ok(())
+    }
+
+    /// Counts segments that stand one after another.
+    fn count_stored(
+        &self,
+        segments: Range<usize>,
+        counting: &mut Counting,
+        counted: &mut Vec<(usize, Arc<SegmentCounts>)>,
+    ) -> Result<(), SqlError> {
+        let mut at = segments.start;
+        let mut reach = |counting: &mut Counting, segment: usize| {
+            while at < segment {
+                counted.push((at, Arc::new(counting.finish()?)));
+                at += 1;
+            }
+            Ok::<(), SqlError>(())
+        };
+        if counting.opens_rows() {
+            self.snapshot.visit_copies(self.relation, segments.clone(), |copy| {
+                reach(counting, storage::segment_of(copy.owner))?;
+                counting.row(&copy.row, Some((copy.owner, copy.canonical)))
+            })?;
+        } else {
+            self.snapshot.visit_holders(self.relation, segments.clone(), |owner, canonical| {
+                reach(counting, storage::segment_of(owner))?;
+                poll::step()?;
+                counting.copy(owner, canonical);
+                Ok::<(), SqlError>(())
+            })?;
+        }
+        reach(counting, segments.end)
+    }
 }
 
 impl Counted {

@@ -3,6 +3,7 @@
 //! Built on the connection's thread, valid as long as what the derivation read stands. A personal row can
 //! only be put with its owners: that is `storage::OwnerSet`, which is never empty.
 
+use crate::ownership::newcomers::Newcomers;
 use crate::ownership::{Between, Derivation, RowDelta, spilled};
 use planner::ownership::graph::KeyForm;
 use repr::hash::HashMap;
@@ -95,7 +96,7 @@ fn personal(
     let count: usize = derivation.tables.values().map(BTreeMap::len).sum();
     if count < parallel::HELPED_ITEMS_MIN {
         let between = Between { old, new, overlay };
-        return vec![put_rows(&between, count, all_rows(derivation))];
+        return vec![put_rows(&between, (count, count), all_rows(derivation))];
     }
     let size = parallel::part_items(count);
     let place = |(relation, row_key, _): (RelationId, &RowKey, _)| (relation, row_key.clone());
@@ -110,7 +111,7 @@ fn personal(
         let rest = rest.flat_map(|(relation, rows)| rows.iter().map(move |(row_key, row)| (*relation, row_key, row)));
         let here = derivation.tables[first].range((Bound::Included(row_key), Bound::Unbounded));
         let here = here.map(|(row_key, row)| (*first, row_key, row));
-        put_rows(&between, size, here.chain(rest).take(size))
+        put_rows(&between, (size, count), here.chain(rest).take(size))
     })
     .finish()
 }
@@ -120,16 +121,19 @@ fn all_rows(derivation: &Derivation) -> impl Iterator<Item = (RelationId, &RowKe
     tables.flat_map(|(relation, rows)| rows.iter().map(move |(row_key, row)| (*relation, row_key, row)))
 }
 
+/// Some of a transaction's rows: how many of how many.
 fn put_rows<'r>(
     between: &Between<'_>,
-    count: usize,
+    (count, all): (usize, usize),
     rows: impl Iterator<Item = (RelationId, &'r RowKey, &'r RowDelta)>,
 ) -> Result<Batch, SqlError> {
     let mut batch = Batch::with_room(count * ROW_OPERATIONS_BYTES);
     let mut hashes = Hashes::new(between.new.store(), count);
+    let mut newcomers = Newcomers::among(between.new.store(), all);
     for (relation, row_key, row) in rows {
         poll::step()?;
-        put_personal(&mut batch, between, &mut hashes, between.new.shape(relation)?, row_key, row)?;
+        let shape = between.new.shape(relation)?;
+        put_personal(&mut batch, between, (&mut hashes, &mut newcomers), shape, row_key, row)?;
     }
     Ok(batch)
 }
@@ -178,13 +182,13 @@ impl<'a> Hashes<'a> {
 pub(super) fn put_row(
     batch: &mut Batch,
     between: &Between<'_>,
-    hashes: &mut Hashes<'_>,
+    (hashes, newcomers): (&mut Hashes<'_>, &mut Newcomers<'_>),
     shape: &TableShape,
     row_key: &RowKey,
     row: &RowDelta,
 ) -> Result<(), SqlError> {
     match shape.personal {
-        true => put_personal(batch, between, hashes, shape, row_key, row),
+        true => put_personal(batch, between, (hashes, newcomers), shape, row_key, row),
         false => put_impersonal(batch, between, hashes, shape, row_key, (&row.before, &row.after)),
     }
 }
@@ -215,7 +219,7 @@ fn put_impersonal(
 fn put_personal(
     batch: &mut Batch,
     between: &Between<'_>,
-    hashes: &mut Hashes<'_>,
+    (hashes, newcomers): (&mut Hashes<'_>, &mut Newcomers<'_>),
     shape: &TableShape,
     row_key: &RowKey,
     row: &RowDelta,
@@ -245,6 +249,9 @@ fn put_personal(
             .collect();
         let version = shape.table().schema_version;
         batch.put_personal_copies(between.new.store(), relation, row_key, after, &set, &copies, version)?;
+        if row.before.is_none() && row.old.is_empty() {
+            newcomers.note(batch, shape, after, set.iter());
+        }
     }
     let locator = canonical(owners);
     let entries = EntriesToPut { locator, all: moved };

@@ -9,6 +9,7 @@
 
 use super::{Between, RowDeltas, far_keys, holders, known_holder, merged, near_value, orphan};
 use crate::ownership::RowDelta;
+use crate::ownership::newcomers::Newcomers;
 use crate::ownership::placement::{Hashes, put_row};
 use planner::ownership::Edge;
 use repr::hash::HashMap;
@@ -122,10 +123,12 @@ fn seal(
     parallel::begin(parts, move |number| {
         let between = Between { old: &old, new: &new, overlay: &overlay };
         let mut hashes = Hashes::new(new.store(), size);
+        // The last of them are few, too.
+        let mut newcomers = Newcomers::among(new.store(), usize::MAX);
         let mut batch = Batch::default();
         for (row_key, row) in rows.chunks(size).nth(number).unwrap_or_default() {
             poll::step()?;
-            put_row(&mut batch, &between, &mut hashes, &shape, row_key, row)?;
+            put_row(&mut batch, &between, (&mut hashes, &mut newcomers), &shape, row_key, row)?;
         }
         Ok(batch)
     })

@@ -11,8 +11,8 @@
 
 use super::parse::DateOrder;
 use super::{
-    Civil, SECOND_MICROS, WRITING, Zone, civil_from_days, infinity_text, is_infinite, is_infinite_date, weekday,
-    write_offset, write_time,
+    Civil, SECOND_MICROS, WRITING, Zone, civil_from_days, infinity_text, is_infinite, is_infinite_date, push_two,
+    weekday, write_offset, write_time,
 };
 use std::fmt::{self, Write};
 
@@ -184,6 +184,14 @@ impl DateStyle {
 
     fn write_ymd(self, out: &mut String, (year, month, day): (i64, u32, u32)) {
         let year = shown_year(year);
+        if self.output == DateOutput::Iso && (0..10_000).contains(&year) {
+            push_two(out, year / 100);
+            push_two(out, year % 100);
+            out.push('-');
+            push_two(out, i64::from(month));
+            out.push('-');
+            return push_two(out, i64::from(day));
+        }
         let day_first = self.order == DateOrder::Dmy;
         match self.output {
             DateOutput::Iso => write!(out, "{year:04}-{month:02}-{day:02}"),

@@ -1,41 +1,17 @@
 //! Counts of one segment of a table: rows that say the same go to the same counts, and are looked at once.
 
 use super::words::{CountedBy, SaidWord, Words};
-use super::{Count, Ends, ValuesSaid};
-use planner::catalog::{Property, Table};
-use repr::row::Columns as RowColumns;
-use repr::{ColumnIndex, Datum, MicroDbId, Row, Value, poll};
+use super::{Count, Ends};
+use planner::catalog::Property;
+use repr::{MicroDbId, Row, poll};
 use state::SqlError;
-use state::answer::{Stored, datum};
+use state::row_sayings::{PropertyColumns, ValuesSaid};
 use std::collections::HashMap;
 use std::sync::Arc;
+use storage::{ArrivedCopies, RowEnd};
 
 /// Different things that rows of a table may say and that are kept to know them again.
 const KNOWN_MAX: usize = 65_536;
-
-/// A table's columns that hold properties.
-pub(super) struct PropertyColumns {
-    table: Arc<Table>,
-    /// In the order of their columns.
-    properties: Vec<(ColumnIndex, Property)>,
-}
-
-impl PropertyColumns {
-    pub(super) fn of(table: &Arc<Table>) -> Self {
-        let properties = table.live_columns().filter_map(|(index, column)| Some((index, column.property?))).collect();
-        PropertyColumns { table: table.clone(), properties }
-    }
-
-    /// Whether rows say nothing of themselves.
-    pub(super) fn say_nothing(&self) -> bool {
-        self.properties.is_empty()
-    }
-
-    /// Whether rows say the same by others.
-    fn say_the_same(&self, other: &PropertyColumns) -> bool {
-        self.table.schema_version == other.table.schema_version && self.properties == other.properties
-    }
-}
 
 /// What was counted of a segment.
 pub(super) struct SegmentCounts {
@@ -45,15 +21,14 @@ pub(super) struct SegmentCounts {
     pub(super) counts: Vec<(Arc<CountedBy>, Count)>,
     pub(super) said: Vec<Arc<SaidWord>>,
     pub(super) ends: Ends,
-    /// When it was counted, and when the next of its rows ends.
+    /// When it was counted.
     counted_at: i64,
-    next_end: Option<i64>,
 }
 
 impl SegmentCounts {
     /// Whether they hold at this moment, by these columns, if no row was written since.
     pub(super) fn hold(&self, columns: &PropertyColumns, now: i64) -> bool {
-        let is_same_moment = self.counted_at <= now && self.next_end.is_none_or(|end| end > now);
+        let is_same_moment = self.counted_at <= now && self.ends.next.is_none_or(|end| end > now);
         is_same_moment && self.columns.say_the_same(columns)
     }
 
@@ -107,7 +82,6 @@ struct Segment {
     /// What others say, that are not known again.
     said: Vec<Arc<SaidWord>>,
     ends: Ends,
-    next_end: Option<i64>,
 }
 
 impl Counting {
@@ -139,22 +113,46 @@ impl Counting {
     pub(super) fn row(&mut self, row: &Row, copy: Option<(MicroDbId, bool)>) -> Result<(), SqlError> {
         poll::step()?;
         self.key.clear();
-        let stored = Stored { bytes: row.bytes(), later: &self.columns.table.columns };
-        let mut columns = RowColumns::over(row.bytes());
-        let segment = &mut self.segment;
-        for (column, property) in &self.columns.properties {
-            let value = stored.value(&mut columns, *column);
-            if *property != Property::Expires {
-                spell(&value, &mut self.key);
-            } else if copy.is_none_or(|(_, canonical)| canonical) {
-                let end = segment.ends.row(&value, self.now).filter(|end| *end > self.now);
-                segment.next_end = [segment.next_end, end].into_iter().flatten().min();
+        let end = self.columns.spell(row, &mut self.key);
+        if end != RowEnd::Unsaid && copy.is_none_or(|(_, canonical)| canonical) {
+            self.segment.ends.row(end, self.now);
+        }
+        let key = std::mem::take(&mut self.key);
+        let counted = self.saying(&key, copy);
+        self.key = key;
+        counted
+    }
+
+    /// Counts what came into the segment, of which that is all. Whether it can be told: not where rows that came have ended.
+    pub(super) fn arrived(&mut self, copies: &ArrivedCopies, segment: usize) -> Result<bool, SqlError> {
+        let Some(part) = copies.part(segment) else { return Ok(false) };
+        let span = part.ends.span;
+        if span.is_some_and(|(first, _)| first <= self.now) {
+            return Ok(false);
+        }
+        self.segment.ends.add(&Ends {
+            without: part.ends.without,
+            ended: 0,
+            first: span.map(|(first, _)| first),
+            last: span.map(|(_, last)| last),
+            next: span.map(|(first, _)| first),
+        });
+        for (owner, saying, canonical) in copies.copies(segment) {
+            poll::step()?;
+            match self.opens_rows() {
+                true => self.saying(copies.saying(saying), Some((owner, canonical)))?,
+                false => self.copy(owner, canonical),
             }
         }
-        segment.all.add(counts_of(copy, &mut segment.last));
-        let class = match self.known.get(self.key.as_slice()) {
+        Ok(true)
+    }
+
+    /// Counts a copy that says this.
+    fn saying(&mut self, key: &[u8], copy: Option<(MicroDbId, bool)>) -> Result<(), SqlError> {
+        self.segment.all.add(counts_of(copy, &mut self.segment.last));
+        let class = match self.known.get(key) {
             Some(class) => class.clone(),
-            None => self.learned(row)?,
+            None => self.learned(key)?,
         };
         for place in &class.tallies {
             let tally = &mut self.tallies[*place];
@@ -170,8 +168,8 @@ impl Counting {
     }
 
     /// The class of rows that say this.
-    fn learned(&mut self, row: &Row) -> Result<Arc<Class>, SqlError> {
-        let mut said = self.said(row);
+    fn learned(&mut self, key: &[u8]) -> Result<Arc<Class>, SqlError> {
+        let mut said = self.columns.read(key);
         let mut places = Vec::new();
         for (property, words) in &said {
             if words.is_empty() {
@@ -195,29 +193,15 @@ impl Counting {
         let mut tallies: Vec<usize> = places.into_iter().map(|place| self.tally(place)).collect();
         tallies.sort_unstable();
         tallies.dedup();
-        poll::room(self.key.len() + tallies.len() * size_of::<usize>() + size_of::<Class>())?;
+        poll::room(key.len() + tallies.len() * size_of::<usize>() + size_of::<Class>())?;
         let number = self.known.len();
         if number >= KNOWN_MAX {
             self.segment.said.extend(for_purposes);
             return Ok(Arc::new(Class { number, tallies, said: Vec::new() }));
         }
         let class = Arc::new(Class { number, tallies, said: for_purposes });
-        self.known.insert(self.key.as_slice().into(), class.clone());
+        self.known.insert(key.into(), class.clone());
         Ok(class)
-    }
-
-    /// What a row says of itself, but for when it ends.
-    fn said(&self, row: &Row) -> ValuesSaid {
-        let stored = Stored { bytes: row.bytes(), later: &self.columns.table.columns };
-        let mut columns = RowColumns::over(row.bytes());
-        let mut said = ValuesSaid::new();
-        for (column, property) in &self.columns.properties {
-            let value = stored.value(&mut columns, *column);
-            if *property != Property::Expires {
-                said.insert(*property, property.words(&datum(value)));
-            }
-        }
-        said
     }
 
     fn tally(&mut self, place: CountedBy) -> usize {
@@ -243,8 +227,8 @@ impl Counting {
         said.sort_unstable_by_key(|said| Arc::as_ptr(said).addr());
         said.dedup_by(|one, other| Arc::ptr_eq(one, other));
         poll::room(counts.len() * size_of::<(Arc<CountedBy>, Count)>())?;
-        let Segment { all, ends, next_end, .. } = segment;
-        Ok(SegmentCounts { columns: self.columns.clone(), all, counts, said, ends, counted_at: self.now, next_end })
+        let Segment { all, ends, .. } = segment;
+        Ok(SegmentCounts { columns: self.columns.clone(), all, counts, said, ends, counted_at: self.now })
     }
 }
 
@@ -262,26 +246,4 @@ fn used(said: &mut ValuesSaid) -> Vec<Option<Box<str>>> {
     let purposes = said.remove(&Property::Purposes).unwrap_or_default();
     let used: Vec<_> = purposes.difference(&objections).cloned().map(Some).collect();
     if used.is_empty() { vec![None] } else { used }
-}
-
-/// A value so that no two are spelled the same.
-fn spell(value: &Value<'_>, key: &mut Vec<u8>) {
-    let mut text = |tag: u8, bytes: &[u8]| {
-        key.push(tag);
-        key.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        key.extend_from_slice(bytes);
-    };
-    match value {
-        Value::Text(bytes) => text(1, bytes),
-        Value::Array(array) => {
-            for element in &array.elements {
-                match element {
-                    Datum::Text(element) => text(2, element.as_bytes()),
-                    _ => text(3, &[]),
-                }
-            }
-            text(4, &[]);
-        }
-        _ => text(0, &[]),
-    }
 }
