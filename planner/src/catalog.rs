@@ -551,6 +551,13 @@ impl Column {
 }
 
 impl Table {
+    /// All its constraints that have names.
+    pub fn constraints(&self) -> impl Iterator<Item = &ConstraintName> {
+        let indexes = self.indexes.iter().filter_map(|index| index.constraint.as_ref());
+        let checks = self.checks.iter().map(|check| &check.constraint);
+        indexes.chain(checks).chain(self.foreign_keys.iter().map(|key| &key.constraint))
+    }
+
     /// One with nothing in it.
     pub fn new(id: RelationId, namespace: NamespaceId, name: impl Into<String>) -> Table {
         Table {

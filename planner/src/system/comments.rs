@@ -83,14 +83,9 @@ pub(crate) fn class_of_object(catalog: &Catalog, object: Id) -> Option<Id> {
     let found = class(catalog, object);
     let is_constraint = || {
         let of_domain = catalog.types.values().filter_map(|found| found.domain()).flat_map(|domain| &domain.checks);
-        catalog.relations.values().any(|table| {
-            let of_indexes = table.indexes.iter().filter_map(|index| index.constraint.as_ref());
-            let checks = table.checks.iter().map(|check| &check.constraint);
-            of_indexes
-                .chain(checks)
-                .chain(table.foreign_keys.iter().map(|key| &key.constraint))
-                .any(|own| own.id == object)
-        }) || of_domain.into_iter().any(|check| check.constraint.id == object)
+        let of_tables = catalog.relations.values().flat_map(|table| table.constraints());
+        let of_domains = of_domain.map(|check| &check.constraint);
+        of_tables.chain(of_domains).any(|own| own.id == object)
     };
     (found != PG_CONSTRAINT || is_constraint()).then_some(found)
 }

@@ -314,13 +314,7 @@ impl DefinitionChange<'_> {
     ) -> Result<(), PlanError> {
         let id = self.table(table)?;
         let table = self.get(id);
-        let constraints = table
-            .checks
-            .iter()
-            .map(|check| &check.constraint)
-            .chain(table.foreign_keys.iter().map(|key| &key.constraint))
-            .chain(table.indexes.iter().filter_map(|index| index.constraint.as_ref()));
-        let oid = constraints.into_iter().find(|found| found.name == name.name).map(|found| found.id);
+        let oid = table.constraints().find(|found| found.name == name.name).map(|found| found.id);
         let Some(oid) = oid else {
             return Err(PlanError::new(
                 "42704",

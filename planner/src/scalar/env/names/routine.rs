@@ -9,7 +9,7 @@ use crate::scalar::func::text_search::configuration::{
     CONFIGURATIONS, DICTIONARIES, configuration_named, dictionary_named,
 };
 use crate::scalar::func::{builtin_name, parse_identifier, quote_identifier};
-use crate::system::builtin::{self, FIRST_OF_EXTENSIONS, Record, function, type_name};
+use crate::system::builtin::{self, FIRST_OF_EXTENSIONS, function, type_name};
 use repr::{Collation, Id, ScalarType, ValueError};
 
 /// How such a type writes the object with that OID.
@@ -28,7 +28,7 @@ pub(super) fn name(kind: &ScalarType, oid: Id) -> Option<String> {
             if oid >= FIRST_OF_EXTENSIONS {
                 return Some(format!("public.{name}"));
             }
-            Some(if operators_named(name).count() == 1 { name.to_owned() } else { format!("pg_catalog.{name}") })
+            Some(if builtin::operators_of(name).len() == 1 { name.to_owned() } else { format!("pg_catalog.{name}") })
         }
         ScalarType::Regoperator => {
             let operator = builtin::operators().get(&oid)?;
@@ -71,7 +71,7 @@ pub(super) fn oid(
         }
         ScalarType::Regoper => {
             let name = unqualified_operator(name);
-            let found = operators_named(name).map(|operator| operator.id("oid"));
+            let found = builtin::operators_of(name).iter().map(|(_, id)| *id);
             only(found, || format!("more than one operator named {name}"))
         }
         ScalarType::Regoperator => {
@@ -89,8 +89,7 @@ pub(super) fn oid(
                     },
                 });
             };
-            let is_meant = |operator: &Record| (operator.id("oprleft"), operator.id("oprright")) == (*left, *right);
-            Ok(operators_named(name).find(is_meant).map(|operator| operator.id("oid")))
+            Ok(builtin::operator_over(name, (*left, *right)))
         }
         ScalarType::Regconfig => Ok(configuration_named(name)),
         ScalarType::Regdictionary => Ok(dictionary_named(name)),
@@ -156,15 +155,10 @@ pub(super) fn created_operator(
     let found =
         found.into_iter().filter(|found| types.is_none_or(|types| found.operands() == types) && !is_hidden(found));
     let built_in = types.is_none() && before.is_empty();
-    let built_in = operators_named(symbol).filter(|_| built_in).map(|operator| operator.id("oid"));
+    let built_in = builtin::operators_of(symbol).iter().filter(|_| built_in).map(|(_, id)| *id);
     let created: Vec<Id> = found.map(|found| found.id).collect();
     let all = created.clone().into_iter().chain(built_in.filter(|_| !created.is_empty()));
     only(all, || format!("more than one operator named {symbol}"))
-}
-
-fn operators_named(name: &str) -> impl Iterator<Item = Record> {
-    let (name, all) = (name.to_owned(), builtin::operators().values().copied());
-    all.filter(move |operator| operator.text("oprname") == name && operator.id("oid") < FIRST_OF_EXTENSIONS)
 }
 
 fn only(mut found: impl Iterator<Item = Id>, several: impl FnOnce() -> String) -> Result<Option<Id>, ValueError> {

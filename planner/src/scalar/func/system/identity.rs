@@ -4,7 +4,7 @@ use super::super::arguments::{integer, oid};
 use super::super::text::quote_identifier;
 use super::super::{FunctionDefinition, strict};
 use super::EvalContext;
-use crate::catalog::{Catalog, Class, ConstraintName, NamespaceId, RoleId, Table};
+use crate::catalog::{Catalog, Class, NamespaceId, RoleId, Table};
 use crate::system;
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE, function};
 use crate::system::extension;
@@ -256,16 +256,9 @@ fn kind_of(materialized: Option<bool>) -> &'static str {
 /// The table and the name of a constraint.
 fn constraint(catalog: &Catalog, id: Id) -> Option<(&Table, &str)> {
     catalog.relations.values().find_map(|table| {
-        let found = constraints(table).find(|constraint| constraint.id == id)?;
+        let found = table.constraints().find(|constraint| constraint.id == id)?;
         Some((&**table, &*found.name))
     })
-}
-
-/// All constraints of a table.
-pub(super) fn constraints(table: &Table) -> impl Iterator<Item = &ConstraintName> {
-    let indexes = table.indexes.iter().filter_map(|index| index.constraint.as_ref());
-    let checks = table.checks.iter().map(|check| &check.constraint);
-    indexes.chain(checks).chain(table.foreign_keys.iter().map(|key| &key.constraint))
 }
 
 /// In words: `table t`, `column n of table t`.

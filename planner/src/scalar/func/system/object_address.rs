@@ -197,9 +197,9 @@ impl Wanted<'_> {
             let message = format!("constraint \"{name}\" for table \"{}\" does not exist", found.name());
             ValueError::new("42704", message)
         };
-        let id = self.table(found.oid()).and_then(|table| {
-            super::identity::constraints(table).find(|constraint| constraint.name == name).map(|found| found.id)
-        });
+        let id = self
+            .table(found.oid())
+            .and_then(|table| table.constraints().find(|constraint| constraint.name == name).map(|found| found.id));
         Ok((PG_CONSTRAINT, id.ok_or_else(missing)?, 0))
     }
 
