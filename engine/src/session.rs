@@ -64,6 +64,7 @@ use parking_lot::Mutex;
 use plan::Prepared;
 use planner::catalog::{Catalog, DatabaseId};
 use planner::parse::ParsedStatement;
+use planner::scalar::EvalContext;
 use prepared::is_kept_as_sent;
 use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
@@ -76,6 +77,7 @@ use state::cancel::CancelFlag;
 use state::interrupt::QueryLimits;
 use state::locks::{LockKey, LockMode, Patience};
 use state::notice::Notice;
+use state::settings::SettingsVersion;
 use state::snapshot_holders::{Closer, Holder, SnapshotHold};
 use state::usage::DatabaseCounters;
 use state::{SqlError, clock};
@@ -135,6 +137,8 @@ struct Control {
     counters: Arc<DatabaseCounters>,
     /// What functions have of it.
     lending: Lending,
+    /// Of its settings.
+    settings_version: SettingsVersion,
 }
 
 /// The transaction, and what its end leaves to be done.
@@ -238,6 +242,7 @@ impl Session {
             released_at: database.forgotten_at(),
             counters,
             lending: Lending::default(),
+            settings_version: state.settings.watched_version(),
         };
         let statement = CurrentStatement {
             beginning: Beginning::default(),
@@ -284,22 +289,16 @@ impl Session {
     /// How values are written as text.
     pub fn text_context(&self) -> TextContext {
         let catalog = self.catalog();
-        let started = self.transaction_moment();
-        let version = {
+        let kept = {
             let state = self.state.lock();
-            let version = state.settings.version();
-            if let Some((made_at, made_for, text)) = &state.remembered.text
-                && *made_at == version
-                && Arc::ptr_eq(made_for, &catalog)
-            {
-                return TextContext { now: text.now.map(|_| started), ..text.clone() };
-            }
-            version
+            state.remembered.texts(state.settings.version(), &catalog, self.transaction_moment())
         };
-        // Reading the settings takes the lock again.
-        let text = self.eval_context(Arc::from([]), &catalog).text_context();
-        self.state.lock().remembered.text = Some((version, catalog, text.clone()));
-        text
+        kept.unwrap_or_else(|| {
+            let mut environment = self.environment(&catalog);
+            // However the statement computes: this is for the client's values.
+            environment.shown.has_no_styles = false;
+            EvalContext::within(Arc::from([]), Arc::new(environment)).text_context()
+        })
     }
 
     /// All that statements gave is on the client's line.

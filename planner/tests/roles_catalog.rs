@@ -11,8 +11,6 @@ use planner::lower::plan_query;
 use planner::parse::parse;
 use planner::resolve::ddl::{Labels, plan_ddl, resolver_hook};
 use planner::resolve::{Resolved, SessionInfo, resolve};
-use planner::scalar::env::CastLists;
-use planner::scalar::table_func::GivenRows;
 use planner::scalar::{
     AdvisoryKey, AdvisoryLock, Environment, EvalContext, ListedCommand, ListedConnection, ListedCursor, ListedLock,
     ListedProgress, ListedSession, SessionActs,
@@ -230,12 +228,7 @@ impl World {
 
     fn ask(&self, sql: &str) -> Result<Vec<String>, PlanError> {
         let environment = Arc::new(Session { catalog: self.catalog.clone(), actor: self.actor.clone() });
-        let context = EvalContext {
-            params: Arc::from([]),
-            given: GivenRows::default(),
-            lists: CastLists::default(),
-            environment: environment.clone(),
-        };
+        let context = EvalContext::within(Arc::from([]), environment.clone());
         let parsed = parse(sql)?;
         let (resolved, _) = resolve(&parsed[0], &self.catalog, &SessionInfo::default(), &[])?;
         let Resolved::Query(hir) = resolved else { panic!("only queries: {sql}") };

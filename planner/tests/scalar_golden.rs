@@ -8,8 +8,6 @@ use planner::error::PlanError;
 use planner::hir::{Hir, HirColumn, HirExpr, HirNode};
 use planner::parse::parse;
 use planner::resolve::{Resolved, SessionInfo, resolve};
-use planner::scalar::env::CastLists;
-use planner::scalar::table_func::GivenRows;
 use planner::scalar::{Environment, EvalContext, ScalarExpr};
 use repr::{Datum, RelationId, SequenceId, ValueError};
 use std::sync::Arc;
@@ -78,12 +76,7 @@ impl Environment for TestEnvironment {
 }
 
 fn context() -> EvalContext {
-    EvalContext {
-        params: Arc::from([]),
-        given: GivenRows::default(),
-        lists: CastLists::default(),
-        environment: Arc::new(TestEnvironment { catalog: Arc::default() }),
-    }
+    EvalContext::within(Arc::from([]), Arc::new(TestEnvironment { catalog: Arc::default() }))
 }
 
 /// The expression behind the one output column of a SELECT without FROM.

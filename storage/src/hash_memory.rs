@@ -3,36 +3,43 @@
 //! A value is told apart by a tag of 128 bits, SipHash under a key that this process drew for itself and that is nowhere else. So
 //! no value stands here; two different ones meet with the chance of guessing such a tag.
 
+use std::sync::OnceLock;
+
 use parking_lot::Mutex;
 
 use crate::crypto::sodium;
 use crate::keyspace::HASH_BYTES;
 
+// 2^15 sets of two of the processor's lines are 4 MiB.
 const SHARDS: usize = 1_024;
-// 2^17 of 32 bytes are 4 MiB, in sets of four.
 const SETS: usize = 32;
-const WAYS: usize = 4;
+const WAYS: usize = 3;
 
 type Tag = [u8; 16];
 type Digest = [u8; HASH_BYTES];
 
+/// The values last asked for whose tags fall together, the last first. No tag is zero but by the same chance.
+#[derive(Default)]
+#[repr(align(128))]
+struct Set(Mutex<[(Tag, Digest); WAYS]>);
+
 /// See the module.
 pub(crate) struct HashMemory {
     key: [u8; 16],
-    // Made when first used.
-    shards: Box<[Mutex<Box<[(Tag, Digest)]>>]>,
+    // Made when first used; from then on nobody writes here, and what two threads ask for seldom lies in the same line.
+    shards: Box<[OnceLock<Box<[Set]>>]>,
 }
 
 impl HashMemory {
     /// Nothing computed yet.
     pub(crate) fn new() -> HashMemory {
-        HashMemory { key: sodium::random_array(), shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+        HashMemory { key: sodium::random_array(), shards: (0..SHARDS).map(|_| OnceLock::new()).collect() }
     }
 
     /// What it holds.
     pub(crate) fn bytes(&self) -> u64 {
-        let slots: usize = self.shards.iter().map(|shard| shard.lock().len()).sum();
-        (slots * size_of::<(Tag, Digest)>() + self.shards.len() * size_of::<Mutex<Box<[(Tag, Digest)]>>>()) as u64
+        let made = self.shards.iter().filter(|shard| shard.get().is_some()).count();
+        (made * SETS * size_of::<Set>() + size_of_val(&*self.shards)) as u64
     }
 
     /// The keyed hash of some bytes: as computed before, or computed now.
@@ -40,24 +47,16 @@ impl HashMemory {
         let tag = sodium::short_hash_wide(&self.key, bytes);
         let [a, b, c, d, ..] = tag;
         let place = u32::from_le_bytes([a, b, c, d]) as usize;
-        let shard = &self.shards[place % SHARDS];
-        let first = place / SHARDS % SETS * WAYS;
-        let set = first..first + WAYS;
-        let known = |slots: &[(Tag, Digest)]| {
-            slots.get(set.clone())?.iter().find(|(known, _)| *known == tag).map(|(_, digest)| *digest)
-        };
-        if let Some(digest) = known(&shard.lock()) {
-            return digest;
+        let shard = self.shards[place % SHARDS].get_or_init(|| (0..SETS).map(|_| Set::default()).collect());
+        let set = &shard[place / SHARDS % SETS].0;
+        if let Some((_, digest)) = set.lock().iter().find(|(known, _)| *known == tag) {
+            return *digest;
         }
         let digest = compute();
-        let mut slots = shard.lock();
-        if slots.is_empty() {
-            // No tag is zero but by the same chance.
-            *slots = vec![(Tag::default(), Digest::default()); SETS * WAYS].into();
-        }
-        // The last of the set goes.
-        slots[set.clone()].rotate_right(1);
-        slots[first] = (tag, digest);
+        let mut slots = set.lock();
+        // The oldest goes.
+        slots.rotate_right(1);
+        slots[0] = (tag, digest);
         digest
     }
 }

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use repr::RelationId;
+use repr::hash::HashMap;
 
 use self::arrived::{Arrived, ArrivedCopies, Arriving};
 use crate::arrivals::{ArrivingCopies, PackedCopies};
@@ -400,14 +401,15 @@ fn rows_of(batch: &Batch) -> Vec<TouchedRows> {
     each.collect()
 }
 
-/// Of each segment how many copies are put, less those that are told of; none where nothing is told of the relation.
-struct PutCounts(Option<Vec<i64>>);
+/// Of each segment that a batch writes to how many copies are put, less those that are told of; none where nothing is told of the
+/// relation.
+struct PutCounts(Option<HashMap<usize, i64>>);
 
 impl PutCounts {
     fn of(arriving: Option<&ArrivingCopies>) -> PutCounts {
         PutCounts(arriving.map(|arriving| {
-            let mut counts = vec![0; SEGMENTS];
-            arriving.by_segment().for_each(|segment| counts[segment] -= 1);
+            let mut counts = HashMap::default();
+            arriving.by_segment().for_each(|segment| *counts.entry(segment).or_default() -= 1);
             counts
         }))
     }
@@ -416,12 +418,12 @@ impl PutCounts {
     fn note(&mut self, number: u16, puts: bool) {
         if let Some(counts) = &mut self.0 {
             // Nothing makes up for what is not told.
-            counts[usize::from(number)] += if puts { 1 } else { i64::from(u32::MAX) };
+            *counts.entry(usize::from(number)).or_default() += if puts { 1 } else { i64::from(u32::MAX) };
         }
     }
 
     fn is_told(&self, number: u16) -> bool {
-        self.0.as_ref().is_some_and(|counts| counts[usize::from(number)] == 0)
+        self.0.as_ref().is_some_and(|counts| counts.get(&usize::from(number)) == Some(&0))
     }
 }
 

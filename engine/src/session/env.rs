@@ -22,7 +22,7 @@ use state::cancel::CancelFlag;
 use state::locks::TransactionId;
 use state::notice::Notice;
 use state::notifications::PendingNotifications;
-use state::settings::Settings;
+use state::settings::{Settings, SettingsVersion};
 use state::snapshot_holders::Holder;
 use state::{SqlError, clock};
 use std::collections::HashMap;
@@ -65,6 +65,15 @@ pub(super) struct Remembered {
     pub own: Option<(Arc<Catalog>, Arc<Catalog>)>,
     /// The bodies of functions.
     pub bodies: KnownBodies,
+}
+
+impl Remembered {
+    /// How values are written with that version of the settings and that catalog, in a transaction that began then.
+    pub(super) fn texts(&self, version: u64, catalog: &Arc<Catalog>, began: i64) -> Option<TextContext> {
+        let (made_at, made_for, texts) = self.text.as_ref()?;
+        let holds = *made_at == version && Arc::ptr_eq(made_for, catalog);
+        holds.then(|| TextContext { now: texts.now.map(|_| began), ..texts.clone() })
+    }
 }
 
 /// What a session has drawn, and what it draws from.
@@ -209,6 +218,8 @@ pub struct ShownOtherwise {
     pub modes: Modes,
     /// Whether values are read and written as without a session.
     pub has_no_styles: bool,
+    /// Of the session's settings.
+    pub version: SettingsVersion,
 }
 
 /// In whose name functions act.
@@ -313,6 +324,19 @@ impl Environment for StatementEnvironment {
     }
     fn clock_timestamp(&self) -> i64 {
         clock::now_micros()
+    }
+    fn settings_version(&self) -> u64 {
+        self.shown.version.get()
+    }
+    fn kept_texts(&self) -> Option<TextContext> {
+        let now = self.started.transaction;
+        let kept = |state: &SessionState| state.remembered.texts(state.settings.version(), &self.catalog, now);
+        if self.shown.has_no_styles { None } else { kept(&self.state.lock()) }
+    }
+    fn keep_texts(&self, version: u64, texts: &TextContext) {
+        if !self.shown.has_no_styles {
+            self.state.lock().remembered.text = Some((version, self.catalog.clone(), texts.clone()));
+        }
     }
     fn setting(&self, name: &str) -> Option<String> {
         if let Some(mode) = self.shown.modes.shown(name) {

@@ -4,8 +4,6 @@ use super::Session;
 use super::env::{ClientNames, Exportable, ShownOtherwise, Started, StatementEnvironment};
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
-use planner::scalar::env::CastLists;
-use planner::scalar::table_func::GivenRows;
 use repr::Datum;
 use state::layered_snapshot::LayeredSnapshot;
 use state::reader::Reader;
@@ -13,12 +11,7 @@ use std::sync::Arc;
 
 impl Session {
     pub(super) fn eval_context(&self, params: Arc<[Datum]>, catalog: &Arc<Catalog>) -> EvalContext {
-        EvalContext {
-            params,
-            given: GivenRows::default(),
-            lists: CastLists::default(),
-            environment: Arc::new(self.environment(catalog)),
-        }
+        EvalContext::within(params, Arc::new(self.environment(catalog)))
     }
 
     /// As `context_over`, of a query that may export what it reads.
@@ -55,7 +48,11 @@ impl Session {
                 backend: self.client.backend,
             },
             account: self.control.account.clone(),
-            shown: ShownOtherwise { modes: self.modes(), has_no_styles: self.statement.has_no_styles },
+            shown: ShownOtherwise {
+                modes: self.modes(),
+                has_no_styles: self.statement.has_no_styles,
+                version: self.control.settings_version.clone(),
+            },
             acting: self.acting(),
         }
     }

@@ -22,6 +22,7 @@ use server::{ServerSettings, is_shared};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use table::{Context, KnownSetting, ListKind, SettingKind, Supported};
 
@@ -53,12 +54,26 @@ pub struct Settings {
     saved: BTreeMap<String, Saved>,
     /// The transaction's savepoints, each with what stood there if anything has changed since: none that has, after one that has not.
     savepoints: Vec<Option<Arc<AtSavepoint>>>,
-    /// Grows with every change.
-    version: u64,
+    version: SettingsVersion,
     /// Settings of the client's own that it has named: they stay, empty, when what was set is taken back.
     named: BTreeSet<String>,
     /// What is set for all sessions.
     server: Option<Arc<ServerSettings>>,
+}
+
+/// Grows with every change of a session's settings.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsVersion(Arc<AtomicU64>);
+
+impl SettingsVersion {
+    /// What it is now.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn grow(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// What a session started with.
@@ -133,7 +148,12 @@ impl Settings {
 
     /// Grows with every change: what was made of the settings stands while this does.
     pub fn version(&self) -> u64 {
-        self.version
+        self.version.get()
+    }
+
+    /// For whoever looks at it often.
+    pub fn watched_version(&self) -> SettingsVersion {
+        self.version.clone()
     }
 
     /// The value as it is kept: durations in milliseconds, sizes in kB.
@@ -270,7 +290,7 @@ impl Settings {
         }
         let value = self.checked_for_start(name, value)?;
         let name = lower(name);
-        self.version += 1;
+        self.version.grow();
         self.current.remove(&*name);
         self.start.insert(name.into_owned(), StartValue { value, given });
         Ok(())
@@ -296,7 +316,7 @@ impl Settings {
     /// Sets what the server decides (is_superuser, session_authorization, transaction_isolation), past all checks.
     pub fn force(&mut self, name: &str, value: String) {
         let name = lower(name);
-        self.version += 1;
+        self.version.grow();
         self.saved.remove(&*name);
         self.current.remove(&*name);
         self.start.insert(name.into_owned(), StartValue { value, given: StartSource::Client });
@@ -396,7 +416,7 @@ impl Settings {
     /// RESET ALL, DISCARD ALL: everything as the session started.
     pub fn reset_all(&mut self) {
         self.keep_for_savepoints();
-        self.version += 1;
+        self.version.grow();
         let is_kept = |name: &str| table::find(name).is_some_and(|known| known.is_hidden);
         let (kept, current) = std::mem::take(&mut self.current).into_iter().partition(|(name, _)| is_kept(name));
         self.current = kept;
@@ -423,7 +443,7 @@ impl Settings {
         if let Some(before) = self.savepoints.get_mut(position).and_then(Option::take) {
             let AtSavepoint { current, saved } = Arc::unwrap_or_clone(before);
             (self.current, self.saved) = (current, saved);
-            self.version += 1;
+            self.version.grow();
         }
     }
 
@@ -473,7 +493,7 @@ impl Settings {
     }
 
     fn put(&mut self, name: String, value: Option<String>) {
-        self.version += 1;
+        self.version.grow();
         match value {
             Some(value) => self.current.insert(name, value),
             None => self.current.remove(&name),

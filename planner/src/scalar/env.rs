@@ -12,9 +12,8 @@ use repr::interval::IntervalStyle;
 use repr::text::{ByteaOutput, TextContext};
 use repr::{Array, ColumnType, Datum, Encoding, Id, ScalarType, SequenceId, ValueError};
 use session_acts::SessionActs;
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The session and transaction around an evaluation. The engine implements it; planner stays pure.
@@ -25,6 +24,16 @@ pub trait Environment: Send + Sync {
     fn statement_timestamp(&self) -> i64;
     /// The same now: `clock_timestamp()`.
     fn clock_timestamp(&self) -> i64;
+    /// Of which version the session's settings are: what follows from them stands while this does.
+    fn settings_version(&self) -> u64 {
+        0
+    }
+    /// How values are read and written, if that was kept since the settings or the catalog have changed last.
+    fn kept_texts(&self) -> Option<TextContext> {
+        None
+    }
+    /// Keeps it, as gathered at a version of the settings.
+    fn keep_texts(&self, _version: u64, _texts: &TextContext) {}
     /// A session setting by its lower-case name ("timezone", "datestyle", …).
     fn setting(&self, name: &str) -> Option<String>;
     /// `set_config`; `local` for the transaction only.
@@ -226,6 +235,23 @@ pub struct EvalContext {
     pub environment: Arc<dyn Environment>,
     /// Long lists as the session reads them.
     pub lists: CastLists,
+    /// How the session reads and writes values.
+    pub texts: KnownTexts,
+}
+
+/// How a session reads and writes values: gathered when a value is met for which it matters, and not for each of them. Each with
+/// the version of the settings that it is of.
+#[derive(Default)]
+pub struct KnownTexts {
+    texts: OnceLock<(u64, TextContext)>,
+    names: OnceLock<(u64, Arc<CatalogNames>)>,
+}
+
+/// A copy begins anew: it may be given another environment.
+impl Clone for KnownTexts {
+    fn clone(&self) -> Self {
+        KnownTexts::default()
+    }
 }
 
 /// Long lists of literals that only the session can read, such as times without an offset: cast once, and not for each row.
@@ -263,36 +289,44 @@ impl Clone for CastLists {
 impl EvalContext {
     /// The session's settings for text forms, `now` and the catalog's names included.
     pub fn text_context(&self) -> TextContext {
-        TextContext {
-            zone: self.zone(),
-            // A session always has a time zone; without one there is no session, and no time is now.
-            now: self.environment.setting("timezone").map(|_| self.environment.transaction_timestamp()),
-            catalog: Some(Arc::new(self.names())),
-            ..styles(&*self.environment)
+        self.with_texts(TextContext::clone)
+    }
+
+    /// Calls with the same. What a statement sets holds for what it evaluates from then on.
+    pub(crate) fn with_texts<R>(&self, call: impl FnOnce(&TextContext) -> R) -> R {
+        let version = self.environment.settings_version();
+        let (known_at, known) = self.texts.texts.get_or_init(|| (version, self.gathered(version)));
+        if *known_at == version { call(known) } else { call(&self.gathered(version)) }
+    }
+
+    fn gathered(&self, version: u64) -> TextContext {
+        let environment = &*self.environment;
+        if let Some(kept) = environment.kept_texts() {
+            return kept;
         }
+        let zone = environment.setting("timezone");
+        let texts = TextContext {
+            // A session always has a time zone, which SET has checked; without one there is no session, and no time is now.
+            now: zone.as_ref().map(|_| environment.transaction_timestamp()),
+            zone: zone.map_or_else(Zone::utc, |name| Zone::named(&name).unwrap_or_default()),
+            catalog: Some(self.names()),
+            ..styles(environment)
+        };
+        environment.keep_texts(version, &texts);
+        texts
     }
 
     /// The session's time zone.
     pub fn zone(&self) -> Zone {
-        thread_local! {
-            /// The last zone read: finding one by name costs more than a row's evaluation.
-            static LAST: RefCell<Option<(String, Zone)>> = const { RefCell::new(None) };
-        }
-        let Some(name) = self.environment.setting("timezone") else { return Zone::utc() };
-        LAST.with_borrow_mut(|last| match last {
-            Some((known, zone)) if *known == name => zone.clone(),
-            _ => {
-                // SET TimeZone has checked the name.
-                let zone = Zone::named(&name).unwrap_or_default();
-                *last = Some((name, zone.clone()));
-                zone
-            }
-        })
+        self.with_texts(|texts| texts.zone.clone())
     }
 
     /// Names of the catalog's objects.
-    pub(crate) fn names(&self) -> CatalogNames {
-        CatalogNames::of_session(&*self.environment)
+    pub(crate) fn names(&self) -> Arc<CatalogNames> {
+        let version = self.environment.settings_version();
+        let gathered = || Arc::new(CatalogNames::of_session(&*self.environment));
+        let (known_at, known) = self.texts.names.get_or_init(|| (version, gathered()));
+        if *known_at == version { known.clone() } else { gathered() }
     }
 
     /// Where the session looks for bare names, over a catalog that may not be the one of this context.
@@ -346,11 +380,17 @@ impl EvalContext {
 
     /// The same, with the clock at whatever moment `moment` is set to: for conditions of temporal filters.
     pub fn at_moments(catalog: Arc<Catalog>, moment: Arc<AtomicI64>) -> EvalContext {
+        EvalContext::within(Arc::from([]), Arc::new(NoEnvironment { catalog, moment }))
+    }
+
+    /// In an environment, with values of parameters.
+    pub fn within(params: Arc<[Datum]>, environment: Arc<dyn Environment>) -> EvalContext {
         EvalContext {
-            params: Arc::from([]),
+            params,
             given: GivenRows::default(),
-            environment: Arc::new(NoEnvironment { catalog, moment }),
+            environment,
             lists: CastLists::default(),
+            texts: KnownTexts::default(),
         }
     }
 }

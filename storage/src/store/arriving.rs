@@ -8,7 +8,7 @@ use crate::rocks::Family;
 use crate::store::Store;
 
 impl Store {
-    /// Whether what comes into a relation is known: then small batches tell of it, too.
+    /// Whether what came into a relation is known.
     pub fn knows_arrived(&self, relation: RelationId) -> bool {
         self.segments().knows_arrived(relation)
     }

@@ -5,9 +5,7 @@ use planner::names::Label;
 use planner::plan::{Finishing, Plan, Query};
 use planner::scalar::aggregate::plain_sum::PlainSum;
 use planner::scalar::aggregate::{AggregateKind, Summed};
-use planner::scalar::env::CastLists;
 use planner::scalar::func::{Comparison, Function, FunctionKind, Volatility};
-use planner::scalar::table_func::GivenRows;
 use planner::scalar::{Aggregate, AggregateCall, Environment, EvalContext, Mfp, ScalarExpr, TableFunction};
 use repr::{
     ColumnType, CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, ScalarType, SequenceId, ValueError, key,
@@ -221,12 +219,7 @@ impl Environment for Nowhere {
 }
 
 pub fn context(params: Vec<Datum>) -> EvalContext {
-    EvalContext {
-        params: params.into(),
-        given: GivenRows::default(),
-        lists: CastLists::default(),
-        environment: Arc::new(Nowhere(Arc::default())),
-    }
+    EvalContext::within(params.into(), Arc::new(Nowhere(Arc::default())))
 }
 
 pub fn limits() -> QueryLimits {

@@ -152,6 +152,7 @@ impl Session {
             released_at: self.control.released_at,
             counters: self.control.counters.clone(),
             lending: Lending { lent: None, is_inner: true },
+            settings_version: self.control.settings_version.clone(),
         };
         let statement = CurrentStatement {
             beginning: Beginning::default(),

@@ -1,7 +1,7 @@
 //! New rows as they are written: what they say of themselves is told with them, so that a table that was loaded just now is counted
 //! for the registers without opening a row of it.
 //!
-//! Tells of large statements' rows, and of others' where what came before is known. Whoever is not told of a row opens it.
+//! Tells of large statements' rows alone: whoever is not told of a row opens it, and the rows of a segment with it.
 
 use planner::catalog::own_tables::is_own;
 use repr::{MicroDbId, RelationId, Row};
@@ -10,7 +10,7 @@ use state::shape::TableShape;
 use std::sync::Arc;
 use storage::{Batch, Store};
 
-/// Fewer rows begin nothing.
+/// Of fewer rows it takes longer to tell than to open what stands beside them.
 const MANY_ROWS_MIN: usize = 1_000;
 
 /// See the module.
@@ -43,11 +43,7 @@ impl<'a> Newcomers<'a> {
     ) {
         let relation = shape.id();
         if self.table.as_ref().is_none_or(|(known, _)| *known != relation) {
-            let is_known = || match self.are_many {
-                true => self.store.may_know_arriving(relation),
-                false => self.store.knows_arrived(relation),
-            };
-            let is_told = !is_own(relation.0) && is_known();
+            let is_told = self.are_many && !is_own(relation.0) && self.store.may_know_arriving(relation);
             let telling = is_told.then(|| {
                 let columns = PropertyColumns::of(shape.table());
                 Telling { form: columns.form(), columns }

@@ -477,5 +477,5 @@ fn pairs(value: &Datum, casts: &(Cast, Cast), to: &ColumnType, ctx: &EvalContext
 
 /// Calls with the session's settings, gathered only for types whose text forms depend on them.
 fn with_context<R>(scalar: &ScalarType, ctx: &EvalContext, call: impl FnOnce(&TextContext) -> R) -> R {
-    if scalar.reads_settings() { call(&ctx.text_context()) } else { call(plain()) }
+    if scalar.reads_settings() { ctx.with_texts(call) } else { call(plain()) }
 }

@@ -6,6 +6,8 @@ use crate::datetime::{
     Civil, DAY_MICROS, EPOCH_JULIAN_DAY, SECOND_MICROS, Zone, days_from_civil, is_infinite, split_time, weekday,
 };
 use crate::{Interval, ValueError};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 pub(super) const MONTHS: [&str; 12] = [
     "January",
@@ -48,8 +50,26 @@ pub(super) enum DatetimePiece {
     },
 }
 
-/// Takes a template apart.
-pub(super) fn pieces(template: &str) -> Vec<DatetimePiece> {
+/// A template's pieces. A thread keeps those of the last one: the next row mostly has the same.
+pub(super) fn pieces(template: &str) -> Rc<[DatetimePiece]> {
+    thread_local! {
+        static LAST: RefCell<Option<(Box<str>, Rc<[DatetimePiece]>)>> = const { RefCell::new(None) };
+    }
+    LAST.with_borrow_mut(|last| match last {
+        Some((known, pieces)) if **known == *template => pieces.clone(),
+        _ => {
+            let pieces: Rc<[DatetimePiece]> = taken_apart(template).into();
+            *last = Some((template.into(), pieces.clone()));
+            pieces
+        }
+    })
+}
+
+fn lower_case(pattern: &str) -> impl Iterator<Item = u8> {
+    pattern.bytes().map(|byte| byte.to_ascii_lowercase())
+}
+
+fn taken_apart(template: &str) -> Vec<DatetimePiece> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some(first) = rest.chars().next() {
@@ -63,7 +83,7 @@ pub(super) fn pieces(template: &str) -> Vec<DatetimePiece> {
         let found = PATTERNS.iter().find(|pattern| {
             after.starts_with(**pattern)
                 || (pattern.as_bytes()[1..].iter().all(|b| !b.is_ascii_lowercase())
-                    && after.get(..pattern.len()).is_some_and(|text| *text == pattern.to_ascii_lowercase()))
+                    && after.get(..pattern.len()).is_some_and(|text| text.bytes().eq(lower_case(pattern))))
         });
         if let Some(pattern) = found {
             let spelling = after[..pattern.len()].to_owned();
@@ -169,15 +189,15 @@ fn write(moment: &Moment, template: &str) -> Result<Option<String>, ValueError> 
         return Ok(None);
     }
     let mut out = String::new();
-    for piece in pieces(template) {
+    for piece in &*pieces(template) {
         match piece {
-            DatetimePiece::Literal(character, _) => out.push(character),
+            DatetimePiece::Literal(character, _) => out.push(*character),
             DatetimePiece::Pattern { spelling, is_filled, ordinal: ending } => {
-                let text = moment.pattern(&spelling, is_filled)?;
+                let text = moment.pattern(spelling, *is_filled)?;
                 out.push_str(&text);
                 if let (Some(is_upper), true) = (ending, text.ends_with(|c: char| c.is_ascii_digit())) {
                     let ending = ordinal(&text);
-                    out.push_str(&if is_upper { ending.to_uppercase() } else { ending.to_owned() });
+                    out.push_str(&if *is_upper { ending.to_uppercase() } else { ending.to_owned() });
                 }
             }
         }

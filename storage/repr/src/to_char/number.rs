@@ -2,6 +2,7 @@
 
 use super::ordinal;
 use crate::{Numeric, ValueError};
+use std::cell::RefCell;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum NumberPiece {
@@ -26,6 +27,7 @@ enum Anchor {
 }
 
 /// A number's template, taken apart.
+#[derive(Clone)]
 struct NumberTemplate {
     pieces: Vec<NumberPiece>,
     /// Digits before and after the point.
@@ -58,7 +60,22 @@ fn invalid(message: &str) -> ValueError {
 }
 
 impl NumberTemplate {
+    /// Takes a template apart. A thread keeps the last one: the next row mostly has the same.
     fn parse(text: &str) -> Result<NumberTemplate, ValueError> {
+        thread_local! {
+            static LAST: RefCell<Option<(Box<str>, NumberTemplate)>> = const { RefCell::new(None) };
+        }
+        LAST.with_borrow_mut(|last| match last {
+            Some((known, template)) if **known == *text => Ok(template.clone()),
+            _ => {
+                let template = NumberTemplate::taken_apart(text)?;
+                *last = Some((text.into(), template.clone()));
+                Ok(template)
+            }
+        })
+    }
+
+    fn taken_apart(text: &str) -> Result<NumberTemplate, ValueError> {
         let mut template = NumberTemplate {
             pieces: Vec::new(),
             whole: 0,

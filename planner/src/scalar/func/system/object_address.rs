@@ -74,7 +74,7 @@ const NOT_HERE: &[&str] = &[
 pub(crate) fn object_address(ctx: &EvalContext, args: &[Datum]) -> Result<ObjectAddress, ValueError> {
     let kind = text(&args[0])?;
     let (names, arguments) = (parts(&args[1])?, parts(&args[2])?);
-    let of_kind = Wanted { names: ctx.names(), ctx, kind, parts: &names };
+    let of_kind = Wanted { names: &ctx.names(), ctx, kind, parts: &names };
     match kind {
         "table" | "index" | "sequence" | "view" | "materialized view" => {
             Ok((PG_CLASS, of_kind.relation(at_least_one(&names)?)?.oid(), 0))
@@ -131,7 +131,7 @@ fn at_least_one<'n, 'a>(names: &'n [&'a str]) -> Result<&'n [&'a str], ValueErro
 
 /// An object that is looked for.
 struct Wanted<'a> {
-    names: CatalogNames,
+    names: &'a CatalogNames,
     ctx: &'a EvalContext,
     kind: &'a str,
     parts: &'a [&'a str],
