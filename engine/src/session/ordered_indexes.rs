@@ -33,11 +33,27 @@ impl Session {
         let ask = |request| self.database.ask_views(request);
         let made = known.iter().filter_map(|entry| automatic.executed(entry, || usize::MAX, &ask));
         let made: Vec<RelationId> = made.collect();
+        self.await_filled(known)?;
         let is_overdue = |published: &Published| made.iter().any(|order| published.views.is_overdue(*order));
         if is_overdue(&self.database.published.load()) {
             return self.await_views(&made);
         }
         self.database.pipeline.publication.note_read(&made);
+        Ok(())
+    }
+
+    /// Who comes while one is filled waits for it some moments: each of them would read as many rows as that does, all beside it.
+    fn await_filled(&self, known: &[Arc<Entry>]) -> Result<(), SqlError> {
+        let is_awaited = |published: &Published| {
+            let is_filling = |entry: &Entry| entry.view().is_some_and(|order| published.views.is_filling(order));
+            known.iter().any(|entry| is_filling(entry) && entry.is_awaited())
+        };
+        // In a snapshot of its own it would not be there.
+        let has_snapshot = || self.transaction.active.as_ref().is_some_and(|active| active.transaction.has_snapshot());
+        while is_awaited(&self.database.published.load()) && !has_snapshot() {
+            self.control.account.check()?;
+            self.database.pipeline.publication.await_news();
+        }
         Ok(())
     }
 

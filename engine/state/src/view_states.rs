@@ -71,6 +71,10 @@ impl Views {
     pub fn is_overdue(&self, view: RelationId) -> bool {
         self.behind.get(&view).is_some_and(|until| Instant::now() >= *until)
     }
+    /// Whether it is being filled.
+    pub fn is_filling(&self, view: RelationId) -> bool {
+        self.get(view).is_some_and(|state| matches!(state.stage, Stage::Waiting | Stage::Hydrating { .. }))
+    }
     /// Whether any is behind.
     pub fn are_any_behind(&self) -> bool {
         !self.behind.is_empty()

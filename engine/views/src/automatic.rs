@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 pub(crate) const RUNS_MIN: usize = 5;
 /// … within this time make a view.
 const RUNS_WITHIN: Duration = Duration::from_mins(1);
+/// So long after it was made who would read an ordered index waits for it.
+const AWAITED: Duration = Duration::from_secs(3);
 /// A view that was not asked for so long is dropped.
 const IDLE_MAX: Duration = Duration::from_mins(10);
 /// A view that was dropped over the budget is not made again for so long.
@@ -135,6 +137,8 @@ struct Runs {
     latest: VecDeque<(Instant, usize)>,
     /// What the view holds of a key, if there is one, and not all.
     bound: Option<Bound>,
+    /// When the view was made.
+    made: Option<Instant>,
 }
 
 impl Runs {
@@ -167,6 +171,10 @@ impl Entry {
             0 => None,
             id => Some(RelationId(id)),
         }
+    }
+    /// Whether it is worth while to wait until its view is filled: so it is for some moments after that was made.
+    pub fn is_awaited(&self) -> bool {
+        self.runs.lock().made.is_some_and(|made| made.elapsed() < AWAITED)
     }
     /// Whether it is an ordered index.
     pub fn is_order(&self) -> bool {
@@ -323,7 +331,7 @@ impl AutomaticViews {
             WantedView::Query(shape) => ViewRequest::Create(Box::new(shape.definition(id, bound))),
             WantedView::Order(by) => ViewRequest::Order(id, Box::new(by.clone())),
         };
-        *runs = Runs { latest: VecDeque::new(), bound };
+        *runs = Runs { latest: VecDeque::new(), bound, made: Some(Instant::now()) };
         {
             // Before a view worker hears of it, which may say at once that it has ended.
             let mut entries = self.entries.lock();

@@ -5,7 +5,7 @@
 //! commit ─▶ durable ─▶ published ─▶ answered
 //!    └─▶ view worker rests ─▶ what has come by then goes through its views as one
 //!             ▲
-//!             └─ up to 2 ms, or until one of them is read; an erasure, DDL, and whatever else it is told end its rest
+//!             └─ some milliseconds, or until one of them is read; an erasure, DDL, and whatever else it is told end its rest
 //! ```
 //!
 //! A reader waits for a view that is behind, and says so. So whoever was told of a commit reads it in every view, as
@@ -19,10 +19,13 @@ use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// So long a worker rests at most.
-const REST: Duration = Duration::from_millis(2);
+/// A worker rests so many times as long as it has worked last: a passage costs nearly the same for one commit and for ten, so with
+/// many views it takes a part of a core and no more.
+const RESTS: u32 = 3;
+const REST_MIN: Duration = Duration::from_millis(2);
+const REST_MAX: Duration = Duration::from_millis(8);
 /// A component that is behind for longer is waited for by whoever writes its tables.
-pub(crate) const DEFERRED_MAX: Duration = Duration::from_millis(10);
+pub(crate) const DEFERRED_MAX: Duration = Duration::from_millis(20);
 /// After so many commits that nobody has read the next ones are deferred.
 const UNREAD_MIN: u32 = 2;
 
@@ -42,11 +45,11 @@ impl Demand {
         }
     }
 
-    /// The worker rests, on its own thread; whether that was ended. What was raised while it worked ends the next rest: it may be of
-    /// what has just come.
-    pub(crate) fn rest(&self) -> bool {
+    /// The worker rests, on its own thread, after it has worked for so long; whether that was ended. What was raised while it worked
+    /// ends the next rest: it may be of what has just come.
+    pub(crate) fn rest(&self, worked: Duration) -> bool {
         let _own = self.thread.get_or_init(std::thread::current);
-        let until = Instant::now() + REST;
+        let until = Instant::now() + (worked * RESTS).clamp(REST_MIN, REST_MAX);
         while !self.is_raised.swap(false, Ordering::SeqCst) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -136,12 +139,15 @@ mod tests {
     #[test]
     fn a_demand_ends_a_rest() {
         let demand = Arc::new(Demand::default());
-        assert!(!demand.rest(), "nobody waits");
+        let rest = |demand: &Demand| demand.rest(Duration::ZERO);
+        assert!(!rest(&demand), "nobody waits");
         demand.raise();
-        assert!(demand.rest(), "one that was raised before ends it");
-        assert!(!demand.rest(), "and no other");
+        assert!(rest(&demand), "one that was raised before ends it");
+        assert!(!rest(&demand), "and no other");
+        let began = Instant::now();
+        assert!(!demand.rest(Duration::from_secs(60)) && began.elapsed() >= REST_MAX, "after long work it is longer");
         let other = demand.clone();
-        let resting = std::thread::spawn(move || while !other.rest() {});
+        let resting = std::thread::spawn(move || while !rest(&other) {});
         demand.raise();
         resting.join().expect("a demand while it rests, or before, ends it");
     }

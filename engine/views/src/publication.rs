@@ -302,9 +302,10 @@ impl Publication {
         deferrable
     }
 
-    /// A worker rests before it goes through what may come later, on its own thread, as long as nobody waits for it.
-    pub fn rest(&self, worker: usize) {
-        let _ended_early = self.demands[worker].rest();
+    /// A worker that has worked for so long rests before it goes through what may come later, on its own thread, as long as nobody
+    /// waits for it.
+    pub fn rest(&self, worker: usize, worked: Duration) {
+        let _ended_early = self.demands[worker].rest(worked);
     }
 
     /// A worker is to rest no longer.
@@ -335,6 +336,11 @@ impl Publication {
             workers.into_iter().for_each(|worker| self.demand(worker));
             self.news.published.wait_for(&mut frontiers, LOOK.min(left));
         }
+    }
+
+    /// Waits until something is published, or a moment.
+    pub fn await_news(&self) {
+        self.news.published.wait_for(&mut self.frontiers.lock(), LOOK);
     }
 
     /// Waits until these components are through, but those that were behind before and no longer than that.

@@ -167,7 +167,7 @@ impl ViewWorker {
         self.say();
         self.say_what_is_read(heard);
         let (mut idle, mut fills) = (false, false);
-        let mut next = None;
+        let (mut next, mut worked) = (None, Duration::ZERO);
         loop {
             let (pending, filling) = (self.is_pending(), self.is_filling());
             self.tell_merged();
@@ -191,7 +191,7 @@ impl ViewWorker {
                 && group.is_deferred
                 && !(pending || filling)
             {
-                self.around.publication.rest(self.place.number);
+                self.around.publication.rest(self.place.number, worked);
             }
             let began = Instant::now();
             idle = message.is_none();
@@ -216,7 +216,8 @@ impl ViewWorker {
             }
             self.say();
             self.say_what_is_read(heard);
-            self.around.busy.add(occupation, began.elapsed());
+            worked = began.elapsed();
+            self.around.busy.add(occupation, worked);
         }
     }
 

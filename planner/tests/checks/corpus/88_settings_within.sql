@@ -52,7 +52,7 @@ show timezone;
 reset timezone;
 -- Templates of numbers, one after the other.
 select to_char(s.k * 1234.5, case s.k % 3 when 0 then 'FM999,999.00' when 1 then '000000.0' else 'S9999PR' end) from generate_series(1, 1) s(k);
-select to_char(s.k * 1234.5, case s.k % 2 when 0 then 'FM999,999.00' else '000000.0' end), to_number(s.k || '.5', case s.k % 2 when 0 then '9.9' else '99' end) from generate_series(1, 4) s(k);
+select to_char(s.k * 1234.5, case s.k % 2 when 0 then 'FM999,999.00' else '000000.0' end), to_number(s.k || '.5', case s.k % 2 when 0 then '9.9' else '99.9' end) from generate_series(1, 4) s(k);
 drop function in_tokyo(timestamptz);
 drop function turns(timestamptz);
 drop schema within cascade;
