@@ -25,8 +25,9 @@ pub fn to_timestamp(text: &str, template: &str, zone: &Zone) -> Result<i64, Valu
     let read = Read::new(text, template)?;
     let clock = read.clock()?;
     let (year, month, day) = civil_from_days(read.days(text)?);
-    let local = Civil { year, month, day, micros: clock.micros(text)? }.to_timestamp()?;
-    let moment = match read.offset(text)? {
+    let (micros, offset) = (clock.micros(text)?, read.offset(text)?);
+    let local = Civil { year, month, day, micros }.to_timestamp()?;
+    let moment = match offset {
         Some(offset) => crate::datetime::check_timestamp(local - i64::from(offset) * SECOND_MICROS)?,
         None => zone.to_utc(local)?,
     };
