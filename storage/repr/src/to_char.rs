@@ -8,7 +8,7 @@ mod number;
 mod parse;
 
 pub use datetime::{interval_to_char, timestamp_to_char, timestamptz_to_char};
-pub use number::{float_to_char, numeric_to_char, to_number};
+pub use number::{bigint_to_char, float_to_char, integer_to_char, numeric_to_char, to_number};
 pub use parse::{Misfit, Moment, to_date, to_timestamp};
 
 /// The ordinal's ending of a number: st, nd, rd, th.

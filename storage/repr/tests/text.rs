@@ -144,10 +144,14 @@ fn evaluate(operation: &str, a: &str, b: &str) -> Result<String, ValueError> {
         "atzonetz" => datetime::format_timestamp(Zone::parse(b)?.to_local(timestamptz(a)?)?),
         "to_char" => repr::to_char::timestamp_to_char(timestamp(a)?, b)?.unwrap_or("<NULL>".to_owned()),
         "to_chariv" => repr::to_char::interval_to_char(&interval(a)?, b)?.unwrap_or("<NULL>".to_owned()),
+        "to_charint4" => repr::to_char::integer_to_char(a.parse().expect("an integer"), b)?,
+        "to_charint8" => repr::to_char::bigint_to_char(a.parse().expect("a bigint"), b)?,
+        "to_charfloat4" => repr::to_char::float_to_char(a.parse().expect("a real"), true, b)?,
+        "to_charfloat8" => repr::to_char::float_to_char(a.parse().expect("a float"), false, b)?,
         "to_charnum" => repr::to_char::numeric_to_char(&a.parse()?, b)?,
         "to_date" => datetime::format_date(repr::to_char::to_date(a, b)?),
         "to_timestamp" => datetime::format_timestamptz(repr::to_char::to_timestamp(a, b, &Zone::utc())?, &Zone::utc()),
-        "to_number" => repr::to_char::to_number(a, b)?.to_string(),
+        "to_number" => shown(repr::to_char::to_number(a, b)?),
         unknown => panic!("unknown operation {unknown}"),
     })
 }
@@ -256,5 +260,53 @@ fn no_text_makes_input_panic() {
         let _ = repr::to_char::timestamp_to_char(random.int() >> 7, &template);
         let _ = repr::to_char::numeric_to_char(&random.numeric(), &template);
         let _ = text::parse(&ScalarType::Text.array(), -1, &input, &context);
+    }
+}
+
+/// Some characters of any width, with what templates mean something by between them.
+fn hostile_text(random: &mut Random, length_max: u64) -> String {
+    let words = ["9", "0", "V", "EEEE", "FM", "YYYY", "DD", "\"", "\\", "S", "TH", "HH24", "RN", ".", "PR", "TM", "FX"];
+    let mut out = String::new();
+    while (out.chars().count() as u64) < length_max && random.below(20) > 0 {
+        match random.below(3) {
+            0 => out.push_str(words[random.below(words.len() as u64) as usize]),
+            1 => out.push(char::from(random.below(128) as u8)),
+            _ => out.extend(char::from_u32(random.below(0x2_0000) as u32)),
+        }
+    }
+    out
+}
+
+fn by_template(random: &mut Random, input: &str, template: &str) {
+    use repr::to_char;
+    let _ = to_char::to_date(input, template);
+    let _ = to_char::to_timestamp(input, template, &Zone::utc());
+    let _ = to_char::to_number(input, template);
+    let _ = to_char::timestamp_to_char(random.int() >> 7, template);
+    let span = Interval { months: random.int() as i32, days: random.int() as i32, micros: random.int() };
+    let _ = to_char::interval_to_char(&span, template);
+    let _ = to_char::numeric_to_char(&random.numeric(), template);
+    let _ = to_char::integer_to_char(random.int() >> 32, template);
+    let _ = to_char::bigint_to_char(random.int(), template);
+    let _ = to_char::float_to_char(f64::from_bits(random.bits()), false, template);
+    let _ = to_char::float_to_char(f64::from(f32::from_bits(random.bits() as u32)), true, template);
+}
+
+#[test]
+fn no_template_makes_formatting_panic() {
+    let mut random = Random(11);
+    for _ in 0..20_000 {
+        let (input, template) = (hostile_text(&mut random, 60), hostile_text(&mut random, 60));
+        by_template(&mut random, &input, &template);
+    }
+    // Longer than any width, precision or scale.
+    for word in ["9", "0", "9.", "V9", "99V", ",", "L", "é", "\"", "TH", "YYYY", "FMDD", "J", "US", " "] {
+        for count in [2_000, 70_000] {
+            let long = word.repeat(count);
+            for template in [long.clone(), format!("9.{long}"), format!("9V{long}"), format!("9.{long}EEEE")] {
+                by_template(&mut random, "1.5-3", &template);
+                by_template(&mut random, &long, &template);
+            }
+        }
     }
 }

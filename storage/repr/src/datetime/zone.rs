@@ -199,7 +199,7 @@ impl Zone {
                 None => self
                     .chrono_moment(zone, micros)
                     .and_then(|moment| moment.offset().abbreviation().map(str::to_owned))
-                    .unwrap_or_default(),
+                    .unwrap_or_else(|| numeric_abbreviation(self.offset_at(micros))),
             },
         }
     }
@@ -255,5 +255,14 @@ impl Zone {
         }
         let offset = i64::from(self.offset_at(micros)) * SECOND_MICROS;
         micros.checked_add(offset).ok_or_else(super::timestamp_out_of_range).and_then(super::check_timestamp)
+    }
+}
+
+/// The abbreviation of a time that has none in letters: its offset, as `-03` and `+0530`.
+fn numeric_abbreviation(offset: i32) -> String {
+    let (sign, minutes) = (if offset < 0 { '-' } else { '+' }, offset.unsigned_abs() / 60);
+    match minutes % 60 {
+        0 => format!("{sign}{:02}", minutes / 60),
+        rest => format!("{sign}{:02}{rest:02}", minutes / 60),
     }
 }

@@ -1,7 +1,7 @@
 //! `to_char` of timestamps and intervals.
 
 use super::ordinal;
-use crate::datetime::arithmetic::iso_week;
+use crate::datetime::arithmetic::{iso_week, iso_week_start};
 use crate::datetime::{
     Civil, DAY_MICROS, EPOCH_JULIAN_DAY, SECOND_MICROS, Zone, days_from_civil, is_infinite, split_time, weekday,
 };
@@ -34,6 +34,8 @@ const PATTERNS: [&str; 58] = [
     "US", "WW", "W", "Y,YYY", "YYYY", "YYY", "YY", "Y",
 ];
 
+const PREFIXES: [&str; 4] = ["FM", "fm", "TM", "tm"];
+
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum DatetimePiece {
@@ -45,6 +47,8 @@ pub(super) enum DatetimePiece {
         spelling: String,
         /// FM before it.
         is_filled: bool,
+        /// TM before it: names in the locale's words, which are the same, but without blanks behind them.
+        is_translated: bool,
         /// TH or th after it.
         ordinal: Option<bool>,
     },
@@ -72,59 +76,55 @@ fn lower_case(pattern: &str) -> impl Iterator<Item = u8> {
 fn taken_apart(template: &str) -> Vec<DatetimePiece> {
     let mut pieces = Vec::new();
     let mut rest = template;
-    while let Some(first) = rest.chars().next() {
-        let mut is_filled = false;
-        let mut after = rest;
-        // FM and TM stand before a pattern.
-        while after.starts_with("FM") || after.starts_with("fm") || after.starts_with("TM") || after.starts_with("tm") {
-            is_filled |= after.starts_with("FM") || after.starts_with("fm");
-            after = &after[2..];
-        }
-        let found = PATTERNS.iter().find(|pattern| {
-            after.starts_with(**pattern)
-                || (pattern.as_bytes()[1..].iter().all(|b| !b.is_ascii_lowercase())
-                    && after.get(..pattern.len()).is_some_and(|text| text.bytes().eq(lower_case(pattern))))
-        });
-        if let Some(pattern) = found {
-            let spelling = after[..pattern.len()].to_owned();
-            after = &after[pattern.len()..];
-            let ordinal = if after.starts_with("TH") { Some(true) } else { after.starts_with("th").then_some(false) };
-            if ordinal.is_some() {
-                after = &after[2..];
-            }
-            pieces.push(DatetimePiece::Pattern { spelling, is_filled, ordinal });
+    while !rest.is_empty() {
+        // One prefix at most; in front of what is no pattern it says nothing.
+        let prefix = PREFIXES.into_iter().find(|prefix| rest.starts_with(prefix)).unwrap_or_default();
+        rest = &rest[prefix.len()..];
+        let Some(first) = rest.chars().next() else { break };
+        if let Some((pattern, after)) = pattern_at(rest, prefix) {
+            pieces.push(pattern);
             rest = after;
-            continue;
+        } else if first == '"' {
+            rest = quoted(&rest[1..], &mut pieces);
+        } else {
+            let escaped = rest.strip_prefix('\\').filter(|after| after.starts_with('"'));
+            let literal = escaped.map_or(first, |_| '"');
+            pieces.push(DatetimePiece::Literal(literal, false));
+            rest = &escaped.unwrap_or(rest)[literal.len_utf8()..];
         }
-        if after.len() < rest.len() {
-            rest = after;
-            continue;
-        }
-        if first == '"' {
-            let mut characters = rest[1..].char_indices();
-            let mut end = rest.len();
-            while let Some((place, character)) = characters.next() {
-                match character {
-                    '"' => {
-                        end = place + 2;
-                        break;
-                    }
-                    '\\' => pieces.extend(characters.next().map(|(_, escaped)| DatetimePiece::Literal(escaped, true))),
-                    other => pieces.push(DatetimePiece::Literal(other, true)),
-                }
-            }
-            rest = &rest[end..];
-            continue;
-        }
-        if first == '\\' && rest[1..].starts_with('"') {
-            pieces.push(DatetimePiece::Literal('"', false));
-            rest = &rest[2..];
-            continue;
-        }
-        pieces.push(DatetimePiece::Literal(first, false));
-        rest = &rest[first.len_utf8()..];
     }
     pieces
+}
+
+/// The pattern at the front, with its suffix, and what is behind it.
+fn pattern_at<'t>(text: &'t str, prefix: &str) -> Option<(DatetimePiece, &'t str)> {
+    let pattern = PATTERNS.iter().find(|pattern| {
+        text.starts_with(**pattern)
+            || (pattern.as_bytes()[1..].iter().all(|b| !b.is_ascii_lowercase())
+                && text.get(..pattern.len()).is_some_and(|text| text.bytes().eq(lower_case(pattern))))
+    })?;
+    let (spelling, mut after) = text.split_at(pattern.len());
+    let ordinal = if after.starts_with("TH") { Some(true) } else { after.starts_with("th").then_some(false) };
+    // SP, a spelled number, is read and not done.
+    if ordinal.is_some() || after.starts_with("SP") {
+        after = &after[2..];
+    }
+    let is_filled = prefix.eq_ignore_ascii_case("FM");
+    let is_translated = prefix.eq_ignore_ascii_case("TM");
+    Some((DatetimePiece::Pattern { spelling: spelling.to_owned(), is_filled, is_translated, ordinal }, after))
+}
+
+/// Takes text up to the quote that ends it, where a backslash stands before what is taken as it is; what follows.
+fn quoted<'t>(text: &'t str, pieces: &mut Vec<DatetimePiece>) -> &'t str {
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => break,
+            '\\' => pieces.push(DatetimePiece::Literal(characters.next().unwrap_or('\\'), true)),
+            other => pieces.push(DatetimePiece::Literal(other, true)),
+        }
+    }
+    characters.as_str()
 }
 
 /// What is to be written, whichever type it came from.
@@ -192,10 +192,14 @@ fn write(moment: &Moment, template: &str) -> Result<Option<String>, ValueError> 
     for piece in &*pieces(template) {
         match piece {
             DatetimePiece::Literal(character, _) => out.push(*character),
-            DatetimePiece::Pattern { spelling, is_filled, ordinal: ending } => {
-                let text = moment.pattern(spelling, *is_filled)?;
+            DatetimePiece::Pattern { spelling, is_filled, is_translated, ordinal: ending } => {
+                let field =
+                    WrittenPattern { spelling, is_filled: *is_filled, is_padded: !*is_filled && !*is_translated };
+                let text = moment.pattern(field)?;
                 out.push_str(&text);
-                if let (Some(is_upper), true) = (ending, text.ends_with(|c: char| c.is_ascii_digit())) {
+                let is_offset = matches!(spelling.to_ascii_uppercase().as_str(), "OF" | "TZH" | "TZM");
+                let has_ending = !is_offset && text.ends_with(|c: char| c.is_ascii_digit());
+                if let (Some(is_upper), true) = (ending, has_ending) {
                     let ending = ordinal(&text);
                     out.push_str(&if *is_upper { ending.to_uppercase() } else { ending.to_owned() });
                 }
@@ -212,7 +216,7 @@ fn padded(value: i64, width: usize, is_filled: bool) -> String {
 
 /// The same where a minus takes the place of a digit.
 fn padded_with_sign(value: i64, width: usize, is_filled: bool) -> String {
-    padded(value, width - usize::from(value < 0), is_filled)
+    padded(value, width.saturating_sub(usize::from(value < 0)), is_filled)
 }
 
 fn in_case(name: &str, spelling: &str) -> String {
@@ -230,6 +234,8 @@ fn in_case(name: &str, spelling: &str) -> String {
 struct WrittenPattern<'s> {
     spelling: &'s str,
     is_filled: bool,
+    /// A name is followed by blanks up to the length of the longest.
+    is_padded: bool,
 }
 
 impl WrittenPattern<'_> {
@@ -243,7 +249,7 @@ impl WrittenPattern<'_> {
 
     fn name(self, text: &str) -> String {
         let text = in_case(text, self.spelling);
-        if self.is_filled { text } else { format!("{text:<9}") }
+        if self.is_padded { format!("{text:<9}") } else { text }
     }
 }
 
@@ -256,38 +262,76 @@ impl Moment {
         })
     }
 
+    /// An interval's length in days of years and months of 30 days.
+    fn span_days(&self) -> i64 {
+        self.year * 360 + self.month * 30 + self.day
+    }
+
+    /// The ISO year, week and day of the year. Of an interval, those of the date that its fields would be.
+    fn iso(&self) -> (i64, i64, i64) {
+        let Some(days) = self.days else { return self.iso_of_span() };
+        let (year, week) = iso_week(days);
+        (year, week, days - iso_week_start(year, 1) + 1)
+    }
+
+    fn iso_of_span(&self) -> (i64, i64, i64) {
+        let day = julian_day(self.year, self.month, self.day);
+        let start = |year: i64| {
+            let fourth = julian_day(year, 1, 4);
+            fourth - fourth.rem_euclid(7)
+        };
+        let week_from = |start: i64| (day - start) / 7 + 1;
+        let year = if day < start(self.year) { self.year - 1 } else { self.year };
+        let (year, week) = match week_from(start(year)) {
+            52.. if day >= start(year + 1) => (year + 1, week_from(start(year + 1))),
+            week => (year, week),
+        };
+        (year, week, day - start(year) + 1)
+    }
+
     fn shown_year(&self, year: i64) -> i64 {
         if self.days.is_some() && year <= 0 { 1 - year } else { year }
     }
 
-    fn pattern(&self, spelling: &str, is_filled: bool) -> Result<String, ValueError> {
-        let field = WrittenPattern { spelling, is_filled };
-        match spelling.to_ascii_uppercase().as_str() {
+    /// That many digits of a second's fraction, with FM as well.
+    fn fraction(&self, unit: i64, digits: usize) -> String {
+        padded_with_sign(self.clock.fraction / unit, digits, false)
+    }
+
+    fn pattern(&self, field: WrittenPattern<'_>) -> Result<String, ValueError> {
+        match field.spelling.to_ascii_uppercase().as_str() {
             "A.M." | "P.M." => Ok(in_case(if self.clock.hour % 24 >= 12 { "P.M." } else { "A.M." }, field.spelling)),
             "AM" | "PM" => Ok(in_case(if self.clock.hour % 24 >= 12 { "PM" } else { "AM" }, field.spelling)),
-            "HH" | "HH12" => field.number(if self.clock.hour % 12 == 0 { 12 } else { self.clock.hour % 12 }, 2),
+            "HH" | "HH12" => match self.clock.hour % 12 {
+                // Of a negative span, 12 has the width of a negative number.
+                0 => field.number(12, 2 + usize::from(self.clock.hour < 0)),
+                hour => field.number(hour, 2),
+            },
             "HH24" => field.number(self.clock.hour, 2),
             "MI" => field.number(self.clock.minute, 2),
             "SS" => field.number(self.clock.second, 2),
-            "MS" => field.with_sign(self.clock.fraction / 1000, 3),
-            "US" => field.with_sign(self.clock.fraction, 6),
-            "FF1" => field.number(self.clock.fraction / 100_000, 1),
-            "FF2" => field.with_sign(self.clock.fraction / 10_000, 2),
-            "FF3" => field.with_sign(self.clock.fraction / 1000, 3),
-            "FF4" => field.with_sign(self.clock.fraction / 100, 4),
-            "FF5" => field.with_sign(self.clock.fraction / 10, 5),
-            "FF6" => field.with_sign(self.clock.fraction, 6),
+            "FF1" => Ok(self.fraction(100_000, 1)),
+            "FF2" => Ok(self.fraction(10_000, 2)),
+            "FF3" | "MS" => Ok(self.fraction(1000, 3)),
+            "FF4" => Ok(self.fraction(100, 4)),
+            "FF5" => Ok(self.fraction(10, 5)),
+            "FF6" | "US" => Ok(self.fraction(1, 6)),
             "SSSS" | "SSSSS" => Ok((self.clock.hour * 3600 + self.clock.minute * 60 + self.clock.second).to_string()),
             "TZ" => {
                 self.calendar()?;
                 Ok(self.zone.as_ref().map_or(String::new(), |(_, name)| in_case(name, field.spelling)))
             }
             "TZH" => {
+                self.calendar()?;
                 let offset = self.zone.as_ref().map_or(0, |(offset, _)| *offset);
                 Ok(format!("{}{:02}", if offset < 0 { '-' } else { '+' }, offset.abs() / 3600))
             }
-            "TZM" => Ok(format!("{:02}", self.zone.as_ref().map_or(0, |(offset, _)| offset.abs() / 60 % 60))),
+            "TZM" => {
+                self.calendar()?;
+                Ok(format!("{:02}", self.zone.as_ref().map_or(0, |(offset, _)| offset.abs() / 60 % 60)))
+            }
             "OF" => {
+                self.calendar()?;
                 let offset = self.zone.as_ref().map_or(0, |(offset, _)| *offset);
                 let sign = if offset < 0 { '-' } else { '+' };
                 let minutes = offset.abs() / 60 % 60;
@@ -319,25 +363,27 @@ impl Moment {
             "DY" => self.calendar().map(|days| in_case(&DAYS[weekday(days) as usize][..3], field.spelling)),
             "DDD" => match self.days {
                 Some(days) => field.number(days - days_from_civil(self.year, 1, 1) + 1, 3),
-                None => field.with_sign(self.year * 360 + self.month * 30 + self.day, 3),
+                None => field.with_sign(self.span_days(), 3),
             },
             "DD" => field.with_sign(self.day, 2),
             "D" => self.calendar().map(|days| (weekday(days) + 1).to_string()),
             "ID" => self.calendar().map(|days| ((weekday(days) + 6) % 7 + 1).to_string()),
-            "IDDD" => {
-                let days = self.calendar()?;
-                let (iso_year, _) = iso_week(days);
-                field.number(days - crate::datetime::arithmetic::iso_week_start(iso_year, 1) + 1, 3)
-            }
+            "IDDD" => field.with_sign(self.iso().2, 3),
             "WW" => {
-                let days = self.calendar()?;
-                field.number((days - days_from_civil(self.year, 1, 1)) / 7 + 1, 2)
+                let before = self.days.map_or(self.span_days() - 1, |days| days - days_from_civil(self.year, 1, 1));
+                field.with_sign(before / 7 + 1, 2)
             }
-            "IW" => self.calendar().and_then(|days| field.number(iso_week(days).1, 2)),
+            "IW" => field.with_sign(self.iso().1, 2),
             "W" => Ok(((self.day - 1) / 7 + 1).to_string()),
             "Q" => Ok(if self.month == 0 { String::new() } else { ((self.month - 1) / 3 + 1).to_string() }),
             other => self.year_pattern(other, field),
         }
+    }
+
+    /// A year's last digits, which have one more place where the year is negative; a single one does not.
+    fn year_digits(&self, value: i64, width: usize, field: WrittenPattern<'_>) -> String {
+        let width = if field.is_filled { 0 } else { width + usize::from(width > 1 && self.shown_year(self.year) < 0) };
+        format!("{value:0width$}")
     }
 
     /// Of years and eras.
@@ -360,18 +406,29 @@ impl Moment {
                 };
                 field.number(century, 2)
             }
-            "J" => self.calendar().map(|days| (days + EPOCH_JULIAN_DAY).to_string()),
+            "J" => {
+                let of_span = || julian_day(self.year, self.month, self.day);
+                Ok(self.days.map_or_else(of_span, |days| days + EPOCH_JULIAN_DAY).to_string())
+            }
             "Y,YYY" => Ok(format!("{},{:03}", year / 1000, year % 1000)),
-            "YYYY" => field.number(year, 4),
-            "YYY" => field.number(year % 1000, 3),
-            "YY" => field.number(year % 100, 2),
-            "Y" => field.number(year % 10, 1),
+            "YYYY" => Ok(self.year_digits(year, 4, field)),
+            "YYY" => Ok(self.year_digits(year % 1000, 3, field)),
+            "YY" => Ok(self.year_digits(year % 100, 2, field)),
+            "Y" => Ok(self.year_digits(year % 10, 1, field)),
             iso @ ("IYYY" | "IYY" | "IY" | "I") => {
-                let iso_year = self.shown_year(iso_week(self.calendar()?).0);
-                field.number(iso_year % 10i64.pow(if iso.len() == 4 { 9 } else { iso.len() as u32 }), iso.len())
+                let iso_year = self.shown_year(self.iso().0);
+                let shown = if iso == "IYYY" { iso_year } else { iso_year % 10i64.pow(iso.len() as u32) };
+                Ok(self.year_digits(shown, iso.len(), field))
             }
             // FX only changes reading.
             _ => Ok(String::new()),
         }
     }
+}
+
+/// The Julian day of a year, a month and a day, also where there is no such month or day: years begin in March, and months
+/// have 30.6 days.
+fn julian_day(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year + 4800, month + 1) } else { (year + 4799, month + 13) };
+    year * 365 + year / 4 - year / 100 + year / 400 + 7834 * month / 256 + day - 32167
 }

@@ -13,17 +13,21 @@ use crate::text::c_number::is_space;
 /// `to_date(text, template)`
 pub fn to_date(text: &str, template: &str) -> Result<i32, ValueError> {
     let read = Read::new(text, template)?;
+    let clock = read.clock()?;
     let days = read.days(text)?;
-    read.micros(text)?;
+    clock.micros(text)?;
+    read.offset(text)?;
     check_date(days).map_err(|_| ValueError::new("22008", format!("date out of range: \"{text}\"")))
 }
 
 /// `to_timestamp(text, template)`, in the session's zone unless the text names an offset.
 pub fn to_timestamp(text: &str, template: &str, zone: &Zone) -> Result<i64, ValueError> {
     let read = Read::new(text, template)?;
+    let clock = read.clock()?;
     let (year, month, day) = civil_from_days(read.days(text)?);
-    let local = Civil { year, month, day, micros: read.micros(text)? }.to_timestamp()?;
-    let moment = match read.offset(text)? {
+    let (micros, offset) = (clock.micros(text)?, read.offset(text)?);
+    let local = Civil { year, month, day, micros }.to_timestamp()?;
+    let moment = match offset {
         Some(offset) => crate::datetime::check_timestamp(local - i64::from(offset) * SECOND_MICROS)?,
         None => zone.to_utc(local)?,
     };
@@ -81,7 +85,7 @@ struct Pattern<'p> {
 impl<'p> Pattern<'p> {
     /// The one at a place of a template.
     fn at(pieces: &'p [DatetimePiece], place: usize) -> Pattern<'p> {
-        let DatetimePiece::Pattern { spelling, is_filled, ordinal } = &pieces[place] else {
+        let DatetimePiece::Pattern { spelling, is_filled, ordinal, .. } = &pieces[place] else {
             unreachable!("a pattern stands there")
         };
         let is_free = *is_filled || ordinal.is_some() || !pieces.get(place + 1).is_some_and(is_number);
@@ -105,9 +109,10 @@ impl Read {
             if rest.is_empty() {
                 break;
             }
-            let is_pattern =
-                matches!(piece, DatetimePiece::Pattern { spelling, .. } if !spelling.eq_ignore_ascii_case("FX"));
-            if !is_exact && (is_pattern || place == 0) {
+            let is_fixing =
+                matches!(piece, DatetimePiece::Pattern { spelling, .. } if spelling.eq_ignore_ascii_case("FX"));
+            let is_pattern = matches!(piece, DatetimePiece::Pattern { .. });
+            if !is_exact && !is_fixing && (is_pattern || place == 0) {
                 extra += pass_spaces(&mut rest);
             }
             match piece {
@@ -115,7 +120,7 @@ impl Read {
                     let is_separator = !is_quoted && (is_space(*character) || is_separator(*character));
                     rest = pass_literal(rest, is_separator, is_exact, &mut extra);
                 }
-                DatetimePiece::Pattern { spelling, .. } if spelling.eq_ignore_ascii_case("FX") => is_exact = true,
+                DatetimePiece::Pattern { .. } if is_fixing => is_exact = true,
                 DatetimePiece::Pattern { .. } => {
                     let passed_minus = extra > 0 && text[..text.len() - rest.len()].ends_with('-');
                     rest = read.pattern(&Pattern::at(&pieces, place), rest, passed_minus)?;
@@ -148,12 +153,13 @@ impl Read {
             "Q" => return Ok(number(pattern, rest, 1)?.2),
             "ID" => {
                 let (day, _, after) = number(pattern, rest, 1)?;
-                set(&mut self.weekday, if day >= 7 { 1 } else { day + 1 }, pattern)?;
+                set(&mut self.weekday, day, pattern)?;
+                self.weekday = if day >= 7 { 1 } else { day + 1 };
                 return Ok(after);
             }
             "TZH" | "TZM" => return self.zone(&name, pattern, rest, passed_minus),
             "TZ" | "OF" => {
-                let message = format!("formatting field \"{name}\" is only supported in to_char");
+                let message = format!("formatting field \"{}\" is only supported in to_char", pattern.spelling);
                 return Err(ValueError::new("0A000", message));
             }
             _ if name.contains('Y') && name != "DAY" && name != "DY" || name == "I" => {
@@ -186,12 +192,16 @@ impl Read {
         if name == "Y,YYY" {
             let bad = || ValueError::new("22007", "invalid input string for \"Y,YYY\"");
             let (thousands, years) = rest.split_once(',').ok_or_else(bad)?;
-            let length = years.bytes().take(3).take_while(u8::is_ascii_digit).count();
             let millennia: i32 = thousands.trim_start_matches(is_space).parse().map_err(|_| bad())?;
-            let years_alone: i64 = years[..length].parse().map_err(|_| bad())?;
-            set(&mut self.year, years_alone + i64::from(millennia) * 1000, pattern)?;
+            // Three characters at most, of which one may be a sign.
+            let years = years.trim_start_matches(is_space);
+            let sign = usize::from(years.starts_with(['+', '-']));
+            let digits = years[sign..].bytes().take(3 - sign).take_while(u8::is_ascii_digit).count();
+            let (alone, after) = years.split_at(sign + digits);
+            let alone: i64 = alone.parse().map_err(|_| bad())?;
+            set(&mut self.year, alone + i64::from(millennia) * 1000, pattern)?;
             self.year_digits = 4;
-            return Ok(after_ordinal(pattern, &years[length..]));
+            return Ok(after_ordinal(pattern, after));
         }
         let digits = name.len();
         let (value, length, after) = number(pattern, rest, digits)?;
@@ -228,6 +238,8 @@ impl Read {
         rest: &'a str,
         passed_minus: bool,
     ) -> Result<&'a str, ValueError> {
+        // No letters of TH are passed over behind them.
+        let pattern = &Pattern { has_ordinal: false, ..*pattern };
         if name == "TZM" {
             self.zone_sign = if self.zone_sign == 0 { 1 } else { self.zone_sign };
             let (minutes, _, after) = number(pattern, rest, 2)?;
@@ -257,10 +269,19 @@ impl Read {
         };
         let (found, after) = longest_name(&names, rest).ok_or_else(|| invalid_word(rest, pattern))?;
         match name {
-            "AM" | "PM" | "A.M." | "P.M." => (self.is_afternoon, self.has_half_day) = (found == 1, true),
-            "AD" | "BC" | "A.D." | "B.C." => self.is_before_christ = found == 1,
+            "AM" | "PM" | "A.M." | "P.M." => {
+                self.is_afternoon = second_of_two(self.is_afternoon, found, pattern)?;
+                self.has_half_day = true;
+            }
+            "AD" | "BC" | "A.D." | "B.C." => {
+                self.is_before_christ = second_of_two(self.is_before_christ, found, pattern)?;
+            }
             "MONTH" | "MON" | "RM" => set(&mut self.month, found as i64 + 1, pattern)?,
-            _ => set(&mut self.weekday, found as i64 + 1, pattern)?,
+            // Held against the day that was met as PostgreSQL does: by one less.
+            _ => {
+                set(&mut self.weekday, found as i64, pattern)?;
+                self.weekday = found as i64 + 1;
+            }
         }
         Ok(after)
     }
@@ -307,7 +328,6 @@ fn is_number(piece: &DatetimePiece) -> bool {
         DatetimePiece::Pattern { spelling, .. } => {
             let name = spelling.to_ascii_uppercase();
             !(name.contains('.')
-                || name.starts_with("FF")
                 || matches!(
                     name.as_str(),
                     "AD" | "AM" | "BC" | "PM" | "DAY" | "DY" | "FX" | "MONTH" | "MON" | "OF" | "RM" | "TZH" | "TZ"
@@ -337,15 +357,24 @@ fn nearest_to_2020(year: i64) -> i64 {
     }
 }
 
-/// A field has one value.
+/// A field has one value; 0 gives way to others.
 fn set(slot: &mut i64, value: i64, pattern: &Pattern<'_>) -> Result<(), ValueError> {
     if *slot != 0 && *slot != value {
-        let message = format!("conflicting values for \"{}\" field in formatting string", pattern.spelling);
-        let detail = "This value contradicts a previous setting for the same field type.".to_owned();
-        return Err(ValueError { detail: Some(detail), ..ValueError::new("22007", message) });
+        return Err(conflict(pattern));
     }
     *slot = value;
     Ok(())
+}
+
+/// Whether a word is the second of two, which is not taken back: the first gives way to it.
+fn second_of_two(was: bool, found: usize, pattern: &Pattern<'_>) -> Result<bool, ValueError> {
+    if was && found == 0 { Err(conflict(pattern)) } else { Ok(found == 1) }
+}
+
+fn conflict(pattern: &Pattern<'_>) -> ValueError {
+    let message = format!("conflicting values for \"{}\" field in formatting string", pattern.spelling);
+    let detail = "This value contradicts a previous setting for the same field type.".to_owned();
+    ValueError { detail: Some(detail), ..ValueError::new("22007", message) }
 }
 
 fn invalid_word(rest: &str, pattern: &Pattern<'_>) -> ValueError {
@@ -362,10 +391,11 @@ fn longest_name<'a>(names: &[&str], rest: &'a str) -> Option<(usize, &'a str)> {
     Some((found.0, &rest[found.1.len()..]))
 }
 
-/// A number of that many characters (any, if free), its length, and what follows.
-fn number<'a>(pattern: &Pattern<'_>, rest: &'a str, width: usize) -> Result<(i64, usize, &'a str), ValueError> {
-    let rest = rest.trim_start_matches(is_space);
-    let shown: String = rest.chars().take(width).collect();
+/// A number of that many characters (any, if free), its length with the blanks in front of it, and what follows.
+fn number<'a>(pattern: &Pattern<'_>, text: &'a str, width: usize) -> Result<(i64, usize, &'a str), ValueError> {
+    let rest = text.trim_start_matches(is_space);
+    // Widths are bytes'.
+    let shown = &rest[..rest.floor_char_boundary(width)];
     let name = pattern.spelling;
     let invalid = |detail: String| ValueError {
         detail: Some(detail),
@@ -375,14 +405,19 @@ fn number<'a>(pattern: &Pattern<'_>, rest: &'a str, width: usize) -> Result<(i64
         hint: Some("If your source string is not fixed-width, try using the \"FM\" modifier.".to_owned()),
         ..error
     };
-    let source = if pattern.is_free { rest } else { &rest[..shown.len()] };
-    if !pattern.is_free && source.len() < width {
+    let source = if pattern.is_free { rest } else { shown };
+    if !pattern.is_free && rest.len() < width {
         let message = format!("source string too short for \"{name}\" formatting field");
-        let detail = format!("Field requires {width} characters, but only {} remain.", source.len());
+        let detail = format!("Field requires {width} characters, but only {} remain.", rest.len());
         return Err(fixed(ValueError { detail: Some(detail), ..ValueError::new("22007", message) }));
     }
     let sign = usize::from(source.starts_with(['+', '-']));
     let digits = source[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    let blanks = text.len() - rest.len();
+    if digits == 0 && blanks > 0 && !pattern.is_free {
+        // Blanks alone, which FX leaves to its fields, are a 0.
+        return Ok((0, blanks, after_ordinal(pattern, rest)));
+    }
     if digits == 0 {
         return Err(invalid("Value must be an integer.".to_owned()));
     }
@@ -395,7 +430,7 @@ fn number<'a>(pattern: &Pattern<'_>, rest: &'a str, width: usize) -> Result<(i64
         detail: Some(format!("Value must be in the range {} to {}.", i32::MIN, i32::MAX)),
         ..ValueError::new("22008", format!("value for \"{name}\" in source string is out of range"))
     })?;
-    Ok((i64::from(value), length, after_ordinal(pattern, &rest[length..])))
+    Ok((i64::from(value), blanks + length, after_ordinal(pattern, &rest[length..])))
 }
 
 /// What is behind the two letters of TH.

@@ -8,7 +8,6 @@ use crate::datetime::{
     days_in_month, is_leap_year,
 };
 
-const YEAR_MAX: i64 = 6_000_000;
 const OFFSET_HOURS_MAX: i64 = 15;
 
 impl Read {
@@ -17,18 +16,18 @@ impl Read {
         let is_iso = self.convention == Some(Convention::IsoWeek);
         let written = self.written_year();
         let mut year = written.unwrap_or(0);
-        if year.abs() > YEAR_MAX {
-            return Err(field_out_of_range(text));
-        }
         let (mut month, mut day, mut is_whole) = (1, 1, false);
-        let mut take = |days: i64| (year, month, day, is_whole) = whole(days);
         if self.julian != 0 {
-            take(self.julian - EPOCH_JULIAN_DAY);
+            (year, month, day, is_whole) = whole(self.julian - EPOCH_JULIAN_DAY);
         }
         let mut day_of_year = self.day_of_year;
         if self.week != 0 && is_iso {
-            let from_monday = if self.weekday == 0 { 0 } else { (self.weekday + 5) % 7 };
-            take(iso_week_start(written.unwrap_or(0), self.week) + from_monday);
+            let from_monday = match self.weekday {
+                0 => 0,
+                2.. => self.weekday - 2,
+                _ => 6,
+            };
+            (year, month, day, is_whole) = whole(iso_week_start(year, self.week) + from_monday);
         } else if self.week != 0 {
             day_of_year = (self.week - 1) * 7 + 1;
         }
@@ -86,8 +85,8 @@ impl Read {
         }
     }
 
-    /// The time of day.
-    pub(super) fn micros(&self, text: &str) -> Result<i64, ValueError> {
+    /// The hour, minute and second, and the fraction of one.
+    pub(super) fn clock(&self) -> Result<Clock, ValueError> {
         let given = |field: i64, otherwise: i64| if field == 0 { otherwise } else { field };
         let seconds = self.seconds_of_day;
         let mut hour = given(self.hour, seconds / 3600);
@@ -100,17 +99,7 @@ impl Read {
             }
             hour = hour % 12 + if self.is_afternoon { 12 } else { 0 };
         }
-        let fraction = self.milliseconds * 1000 + self.microseconds;
-        let fits = (0..24).contains(&hour)
-            && (0..60).contains(&minute)
-            && (0..60).contains(&second)
-            && (0..SECOND_MICROS).contains(&fraction);
-        if !fits {
-            return Err(field_out_of_range(text));
-        }
-        let micros = hour * HOUR_MICROS + minute * MINUTE_MICROS + second * SECOND_MICROS + fraction;
-        debug_assert!(micros < DAY_MICROS, "the parts of a time of day are less than a day");
-        Ok(micros)
+        Ok(Clock { hour, minute, second, fraction: self.milliseconds * 1000 + self.microseconds })
     }
 
     /// Seconds east of UTC, if an offset is written.
@@ -122,6 +111,32 @@ impl Read {
             return Err(ValueError::new("22009", format!("time zone displacement out of range: \"{text}\"")));
         }
         Ok(Some(self.zone_sign * (self.zone_hours * 3600 + self.zone_minutes * 60) as i32))
+    }
+}
+
+/// A time of day that may be none: its parts are as they were read.
+pub(super) struct Clock {
+    hour: i64,
+    minute: i64,
+    second: i64,
+    /// Microseconds.
+    fraction: i64,
+}
+
+impl Clock {
+    /// The time of day.
+    pub(super) fn micros(&self, text: &str) -> Result<i64, ValueError> {
+        let fits = (0..24).contains(&self.hour)
+            && (0..60).contains(&self.minute)
+            && (0..60).contains(&self.second)
+            && (0..SECOND_MICROS).contains(&self.fraction);
+        if !fits {
+            return Err(field_out_of_range(text));
+        }
+        let micros =
+            self.hour * HOUR_MICROS + self.minute * MINUTE_MICROS + self.second * SECOND_MICROS + self.fraction;
+        debug_assert!(micros < DAY_MICROS, "the parts of a time of day are less than a day");
+        Ok(micros)
     }
 }
 

@@ -191,7 +191,7 @@ fn fields(pieces: &[DatetimePiece]) -> Result<Fields, ValueError> {
         match name.as_str() {
             "FX" => {}
             "TZ" | "OF" => {
-                let message = format!("formatting field \"{name}\" is only supported in to_char");
+                let message = format!("formatting field \"{spelling}\" is only supported in to_char");
                 return Err(ValueError::new("0A000", message));
             }
             "TZH" | "TZM" => fields.is_zoned = true,
@@ -230,7 +230,8 @@ fn read(text: &str, pieces: &[DatetimePiece]) -> Result<Read, ValueError> {
 fn moment(text: &str, pieces: &[DatetimePiece]) -> Result<Moment, ValueError> {
     let read = read(text, pieces)?;
     let fields = fields(pieces)?;
-    let (days, micros, offset) = (read.days(text)?, read.micros(text)?, read.offset(text)?);
+    let clock = read.clock()?;
+    let (days, micros, offset) = (read.days(text)?, clock.micros(text)?, read.offset(text)?);
     let rounded = |micros: i64| round_to_precision(micros, read.fraction_digits.unwrap_or(-1));
     let missing = |kind: &str| format_error(format!("missing time zone in input string for type {kind}"));
     match (fields.is_dated, fields.is_timed, fields.is_zoned) {

@@ -1,0 +1,143 @@
+-- Templates of to_number, to_char, to_date and to_timestamp: text and template are walked together.
+-- Digits stand where the template has its places; what is more than they are is left.
+select v, t, to_number(v, t) from (values ('1.5', '9'), ('1.5', '99'), ('12', '9'), ('12', '99'), ('12345', '999'), ('00012', '99999'), (' 12', '99'), ('1 2', '99'), ('1 2', '999'), ('12x', '99'), ('5.', '99'), ('.5', '9.9'), ('5.', '9.9'), ('-.5', '9.9')) s(v, t);
+select to_number('12', '9.9');
+select to_number('123.4', '99.9');
+select to_number('1234', '9D999');
+select to_number('-12.5', '9.99');
+select v, t, to_number(v, t) from (values ('1.2.3', '9.99'), ('1.23', '9.9'), ('1.2', '9.99'), ('1.2', '9D99'), ('12.3456', '99.999'), ('1.5000', '9.9999'), ('12.', '99.99')) s(v, t);
+-- A literal takes a character of the text, whichever it is; a quoted one too.
+select v, t, to_number(v, t) from (values ('x12', 'x99'), ('x12', '99'), ('112', 'x99'), ('1x2', '9x9'), ('1-2', '9x9'), ('12', ' 99'), ('$12', '$99'), ('ab12', '"x"99'), ('ab12', '"xy"99'), ('12', '"x"99'), ('é12', 'x99'), ('12', 'é99'), ('1"2', '9\"9'), ('1a2', '9"\""9')) s(v, t);
+-- Commas and groups take a comma alone, and under FM none.
+select v, t, to_number(v, t) from (values ('1,234', '9,999'), ('1,234.5', '9,999.9'), ('1234', '9,999'), ('12,34', '9,999'), ('1,234', '9G999'), ('1,234.5', '9G999D9'), ('1,2', 'FM9,9'), ('1,2', '9999'), (',12', ',99'), ('1,234,567', '9,999,999')) s(v, t);
+-- L, TH and the places of signs take what is no part of a number.
+select v, t, to_number(v, t) from (values ('$12', 'L99'), ('12', 'L99'), ('€12', 'L99'), ('x-12', 'L99'), ('12th', '99th'), ('12TH', '99TH'), ('12th5', '99th9'), ('1st2', '9TH9'), ('12', '99th'), ('12th5', '99.th9')) s(v, t);
+-- Signs.
+select v, t, to_number(v, t) from (values ('-12', '99'), ('+12', '99'), ('12-', '99'), ('<12>', '99'), ('-12', 'S99'), ('12-', '99S'), ('-12', '99S'), ('12 -', '99S'), ('+12', 'S99'), ('12+', '99S'), ('1-2', '99S'), ('-1-2', 'S99')) s(v, t);
+select v, t, to_number(v, t) from (values ('12-', '99MI'), ('-12', 'MI99'), ('12', 'MI99'), ('x12', 'MI99'), ('12+', '99PL'), ('+12', 'PL99'), ('-12', 'PL99'), ('-12', 'SG99'), ('+12', 'SG99'), ('12-', '99SG'), ('12-', '999MI'), ('5.01-', 'FM9.999999MI'), ('5x-', '999SG')) s(v, t);
+select v, t, to_number(v, t) from (values ('<12>', '99PR'), ('12', '99PR'), ('-12', '99PR'), ('<12', '99PR'), ('<1.5>', '9.9PR')) s(v, t);
+-- V divides.
+select v, t, to_number(v, t) from (values ('15', '99V9'), ('1.5', '99V9'), ('123', '9V99'), ('-5', '9V9'), ('0', '9V9')) s(v, t);
+-- Nothing, and what is no number.
+select v, t, to_number(v, t) from (values ('', ''), ('12', ''), ('12', 'FM99'), ('12', 'B99'), ('12', '99SP'), ('12', 'C99')) s(v, t);
+select to_number('', '99');
+select to_number('-', '99');
+select to_number('+', 'S9');
+select to_number('x', '9');
+select to_number('abc', '999');
+select to_number('1', 'x');
+select to_number('.', '.');
+select to_number('5', '.');
+select to_number('5', 'D9');
+select to_number('12', 'RN');
+select to_number('12', 'rn99');
+select to_number('12', '9.9EEEE');
+select to_number('12', '9EEEE9');
+select to_number('12', 'EEEEEEEE');
+select to_number('12', 'FM9EEEE');
+select to_number('12', 'B9EEEE');
+select to_number('12', 'S9S');
+select to_number('12', 'S9MI');
+select to_number('12', '9MIS');
+select to_number('12', 'PR9');
+select to_number('12', '9PRS');
+select to_number('12', '9PL9PR');
+select to_number('12', '9..9');
+select to_number('12', '9V.9');
+select to_number('12', '9.9V');
+select to_number('12', '99PR9');
+select to_number('12', '99PR0');
+select to_number('12', 'SGS9');
+select to_number('12', 'RNEEEE');
+select to_number(null, '9'), to_number('9', null), to_number(repeat('1', 40), repeat('9', 40)), to_number('1.' || repeat('3', 30), '9.' || repeat('9', 30));
+-- From one row to the next, text and template change.
+select g, to_number(g || ',5-', case g % 3 when 0 then '9,9S' when 1 then '9D9' else 'FM99MI' end) from generate_series(1, 6) s(g);
+create table sums (id int primary key, shown text, template text);
+insert into sums values (1, '1,200.50-', '9,999.99S'), (2, '<7>', '9PR'), (3, '$ 15', 'L99'), (4, null, '9'), (5, '12', '');
+select id, to_number(shown, template) from sums order by id;
+select sum(to_number(shown, template)) from sums;
+drop table sums;
+-- to_char of numbers.
+select v, t, to_char(v::numeric, t) from (values ('12.5', '99.G,9G9G'), ('1', '9D,9'), ('12.5', 'FM9,9.9G9G'), ('1234.5', '9,999.99'), ('1', '9,999'), ('1', 'FM9,999')) s(v, t);
+select v, t, to_char(v::numeric, t) from (values ('1', 'FM9.99S'), ('-1', 'FM9.9S'), ('80', '.9SFM'), ('9.99', '9S.9FM9'), ('5.958', '9FMS.9'), ('-84', '9FMS.9'), ('1', '0PRSGPL'), ('-5', '9PR'), ('5', 'FM9PR')) s(v, t);
+select v, t, to_char(v::numeric, t) from (values ('1', '9LFM'), ('1', 'FMLMI9'), ('5', '9SP'), ('5', '9C'), ('5', 'B9'), ('0', 'B9'), ('12', '9th9'), ('-12', '99th'), ('1.5', '9.9th'), ('123', '99th')) s(v, t);
+select v, t, to_char(v::numeric, t) from (values ('5', 'RN'), ('5', 'FMRN'), ('5', '9RNMI'), ('-5', 'RNMI'), ('5', 'PLRN,L'), ('5', 'xRNSG9'), ('3999', 'rn'), ('4000', 'RN'), ('5', 'RNTH')) s(v, t);
+select v, t, to_char(v::numeric, t) from (values ('NaN', '9.9'), ('NaN', '999.9'), ('NaN', '9EEEE'), ('NaN', '99.9EEEE'), ('Infinity', '9.9'), ('99.95', '9.9EEEE'), ('0', '9.99EEEE'), ('-85', 'EEEE')) s(v, t);
+select to_char(5, 'TH');
+select to_char('NaN'::numeric, '999th');
+select to_char(-5, 'TH');
+select to_char(1, 'th9');
+select to_char(1, 'V9th');
+select to_char(5, '');
+select to_char(9223372036854775807, '9V9');
+select to_char(123456789012345678, '99V9');
+select to_char(-85, 'EEEE'), to_char(-95, 'EEEE'), to_char(25::int8, 'EEEE'), to_char(25, 'EEEE'), to_char(25::float8, 'EEEE'), to_char(25::numeric, 'EEEE');
+select to_char('NaN'::float8, 'RN'), to_char('Infinity'::float4, 'RN'), to_char(1e20::float8, 'RN');
+select to_char('NaN'::numeric, 'RN');
+select to_char(1e20::numeric, 'RN');
+select to_char('NaN'::float4, '9.999999'), to_char('Infinity'::float8, '99999999.99999999999999'), to_char(1.5::float4, 'V' || repeat('9', 40));
+select to_char(48484::float4, '9.99 99FM'), to_char(130040.1::float4, '9.9SGFM'), to_char(1::float8, '9V' || repeat('9', 37));
+-- to_char of times: one prefix a pattern, and suffixes.
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'FMFMDD');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'FMTMDay');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'TMDay|TMMonth|tmdy|Month|FMMonth');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'FMMS FMUS FMFF3 FF1');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'DDth DDTH DDSP DDSPTH DDsp');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'TZHth TZMTH');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'FM"x"DD');
+select to_char(timestamp '2024-12-30 03:04:05.006789', '"a\"b\\" \"DD\"');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'FXYYYY');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'Y,YYYth YYYth YYth Yth');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'IYYY-IW-ID IDDDth IYY IY I');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'SSSSS SSSSth J');
+select to_char(timestamp '2024-12-30 03:04:05.006789', 'HH12 HH24TH MIth');
+set timezone = 'Asia/Kolkata';
+select to_char(timestamptz '1943-05-17 12:00+00', 'TZ tz OF TZH:TZM'), to_char(timestamptz '2024-05-17 12:00+00', 'TZ tz OF TZH:TZM');
+reset timezone;
+-- Intervals.
+select i, to_char(i, 'YYYY YYY YY Y IYYY IYY IY I') from unnest(array['0', '5 months 12 days', '-20 years 6 seconds', '-1000 years', '3 years 400 days -11 hours', '-18 months 37 days']::interval[]) as u (i);
+select i, to_char(i, 'J IDDD IW WW W DDD DD') from unnest(array['0', '5 months 12 days', '-20 years 6 seconds', '-1000 years', '3 years 400 days -11 hours', '-18 months 37 days']::interval[]) as u (i);
+select i, to_char(i, 'HH12 HH24 MI SS MS') from unnest(array['0', '5 months 12 days', '-20 years 6 seconds', '-1000 years', '3 years 400 days -11 hours', '-18 months 37 days']::interval[]) as u (i);
+select i, to_char(i, 'CC Q RM MM') from unnest(array['0', '5 months 12 days', '-20 years 6 seconds', '-1000 years', '3 years 400 days -11 hours', '-18 months 37 days']::interval[]) as u (i);
+select i, to_char(i, 'Y,YYY') from unnest(array['0', '5 months 12 days', '-20 years 6 seconds', '-1000 years', '3 years 400 days -11 hours', '-18 months 37 days']::interval[]) as u (i);
+select to_char(interval '1 day', 'TZ');
+select to_char(interval '1 day', 'TZH');
+select to_char(interval '1 day', 'TZM');
+select to_char(interval '1 day', 'OF');
+select to_char(interval '1 day', 'Day');
+select to_char(interval '1 day', 'Mon');
+select to_char(interval '1 day', 'D');
+select to_char(interval '1 day', 'ID');
+select to_char(interval '1 day', 'AD');
+select to_char(interval '1 day', 'b.c.');
+-- to_date and to_timestamp.
+set timezone = 'UTC';
+select v, t, to_timestamp(v, t) at time zone 'UTC' from (values ('014457', 'DDFF4'), ('04064', 'MMFF3'), ('2024 78 30', 'YYYY FF2 MI'), ('307', 'SSFF1'), ('1,005', 'Y,YYY'), ('1,+5', 'Y,YYY'), ('12,345-02', 'Y,YYY-MM')) s(v, t);
+select v, t, to_timestamp(v, t) at time zone 'UTC' from (values (' 78 30', 'FXFF2 MI'), ('  98  0924', 'FXYYMMDD'), (' /56', 'FXWMI'), ('2024-01-02', 'FXYYYY-MM-DD')) s(v, t);
+select v, t, to_timestamp(v, t) at time zone 'UTC' from (values ('Thu/fri', 'Dy/DY'), ('4 fri', 'ID Dy'), ('am/pm 5', 'AM/PM HH'), ('AD/BC 5', 'AD/BC YYYY'), ('2024-10-5', 'IYYY-IW-ID'), ('2453000 10', 'J IW'), ('2024-10-1 07', 'YYYY-MM-DD TZH')) s(v, t);
+select to_date('THU THU', 'DY dy');
+select to_date('pm/am 5', 'AM/PM HH');
+select to_date('BC/AD 5', 'AD/BC YYYY');
+select to_date('am/193', 'AM/DDD');
+select to_date('77735601', 'YYYY');
+select to_date('98010', 'CC');
+select to_date(' ', 'FXDy');
+select to_date(' ', 'DDFF6');
+select to_date('14/15', 'Q/MSFF1');
+select to_date('16é6', 'CC MM');
+select to_date('é29', 'SSSS');
+select to_date('1,x', 'Y,YYY');
+select to_date('82TH 06', 'TZMth DD');
+select to_date('126', 'TZM');
+select to_date('+16', 'TZH');
+select to_date('5', 'TZ');
+select to_date('5', 'tz');
+select to_date('5', 'OF');
+select to_date('13 pm', 'HH PM');
+select to_date('99999999999', 'MM');
+select to_timestamp('77735601', 'YYYY');
+select to_timestamp('98010', 'CC');
+select to_timestamp('82TH 06', 'TZMth DD');
+select to_timestamp('+16', 'TZH');
+select to_timestamp('am/193', 'AM/DDD');
+reset timezone;
