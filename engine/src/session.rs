@@ -55,7 +55,7 @@ mod with_writes;
 use crate::response::{Response, TransactionStatus};
 use crate::templates::Templates;
 use auditing::SessionAudit;
-use current_statement::{Beginning, CurrentStatement, Deadlines, StatementLog};
+use current_statement::{CurrentStatement, Deadlines};
 use cursor::Cursor;
 pub use databases::ConnectOptions;
 use env::{Everyday, SessionState};
@@ -81,7 +81,6 @@ use state::settings::SettingsVersion;
 use state::snapshot_holders::{Closer, Holder, SnapshotHold};
 use state::usage::DatabaseCounters;
 use state::{SqlError, clock};
-use statement_path::StatementPath;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -244,16 +243,6 @@ impl Session {
             lending: Lending::default(),
             settings_version: state.settings.watched_version(),
         };
-        let statement = CurrentStatement {
-            beginning: Beginning::default(),
-            started: clock::now_micros(),
-            deadlines: Deadlines::default(),
-            stands: false,
-            has_no_styles: false,
-            profile: None,
-            nested: 0,
-            log: StatementLog { min_duration: None, path: StatementPath::Other },
-        };
         // It may have been dropped meanwhile: who drops it looks at those that are there by now.
         databases::check_there(database, &client.database, database_id)?;
         control.holder.activity.is_called(state.settings.get("application_name").unwrap_or_default());
@@ -264,7 +253,7 @@ impl Session {
             state: Arc::new(Mutex::new(state)),
             client,
             control,
-            statement,
+            statement: CurrentStatement::begun(clock::now_micros()),
             transaction: CurrentTransaction::default(),
             cursors: Cursors::default(),
             audit,

@@ -21,13 +21,13 @@ type Digest = [u8; HASH_BYTES];
 /// The values last asked for whose tags fall together, the last first. No tag is zero but by the same chance.
 #[derive(Default)]
 #[repr(align(128))]
-struct Set(Mutex<[(Tag, Digest); WAYS]>);
+struct DigestSet(Mutex<[(Tag, Digest); WAYS]>);
 
 /// See the module.
 pub(crate) struct HashMemory {
     key: [u8; 16],
     // Made when first used; from then on nobody writes here, and what two threads ask for seldom lies in the same line.
-    shards: Box<[OnceLock<Box<[Set]>>]>,
+    shards: Box<[OnceLock<Box<[DigestSet]>>]>,
 }
 
 impl HashMemory {
@@ -39,7 +39,7 @@ impl HashMemory {
     /// What it holds.
     pub(crate) fn bytes(&self) -> u64 {
         let made = self.shards.iter().filter(|shard| shard.get().is_some()).count();
-        (made * SETS * size_of::<Set>() + size_of_val(&*self.shards)) as u64
+        (made * SETS * size_of::<DigestSet>() + size_of_val(&*self.shards)) as u64
     }
 
     /// The keyed hash of some bytes: as computed before, or computed now.
@@ -47,7 +47,7 @@ impl HashMemory {
         let tag = sodium::short_hash_wide(&self.key, bytes);
         let [a, b, c, d, ..] = tag;
         let place = u32::from_le_bytes([a, b, c, d]) as usize;
-        let shard = self.shards[place % SHARDS].get_or_init(|| (0..SETS).map(|_| Set::default()).collect());
+        let shard = self.shards[place % SHARDS].get_or_init(|| (0..SETS).map(|_| DigestSet::default()).collect());
         let set = &shard[place / SHARDS % SETS].0;
         if let Some((_, digest)) = set.lock().iter().find(|(known, _)| *known == tag) {
             return *digest;

@@ -34,6 +34,22 @@ pub(super) struct CurrentStatement {
     pub log: StatementLog,
 }
 
+impl CurrentStatement {
+    /// One that has begun then and was asked nothing yet.
+    pub fn begun(started: i64) -> CurrentStatement {
+        CurrentStatement {
+            beginning: Beginning::default(),
+            started,
+            deadlines: Deadlines::default(),
+            stands: false,
+            has_no_styles: false,
+            profile: None,
+            nested: 0,
+            log: StatementLog { min_duration: None, path: StatementPath::Other },
+        }
+    }
+}
+
 /// Until when it may run.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Deadlines {

@@ -24,8 +24,9 @@ use std::time::{Duration, Instant};
 const RESTS: u32 = 3;
 const REST_MIN: Duration = Duration::from_millis(2);
 const REST_MAX: Duration = Duration::from_millis(8);
-/// A component that is behind for longer is waited for by whoever writes its tables.
-pub(crate) const DEFERRED_MAX: Duration = Duration::from_millis(20);
+/// A component that is behind for longer is waited for by whoever writes its tables. A passage costs nearly the same for a hundred
+/// commits as for ten, and a worker gives way to statements: where processors are short, writers would else wait for its turn.
+pub(crate) const DEFERRED_MAX: Duration = Duration::from_millis(250);
 /// After so many commits that nobody has read the next ones are deferred.
 const UNREAD_MIN: u32 = 2;
 

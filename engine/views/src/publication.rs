@@ -64,6 +64,8 @@ const PATIENCE_MIN: Duration = Duration::from_millis(2);
 const PATIENCE_MAX: Duration = Duration::from_secs(1);
 /// So long whoever may read any view waits for what commits have still to go through.
 const CATCH_UP: Duration = Duration::from_millis(20);
+/// Not for those of which one group takes longer.
+const QUICK: Duration = Duration::from_millis(10);
 /// A reader waits for a tick as long as it took to fill the view, but so long at least: it is made durable like a commit.
 const CLOCK_PATIENCE_MIN: Duration = Duration::from_millis(20);
 /// While a row is due the clock is looked at again after so long, as it may have been set.
@@ -327,7 +329,7 @@ impl Publication {
         let (mut frontiers, began) = (self.frontiers.lock(), Instant::now());
         loop {
             self.routes.load().attentions.note_all();
-            let is_quick = |id: &&ComponentId| frontiers.paces.get(*id).is_none_or(|pace| pace.group < DEFERRED_MAX);
+            let is_quick = |id: &&ComponentId| frontiers.paces.get(*id).is_none_or(|pace| pace.group < QUICK);
             let workers: BTreeSet<usize> = frontiers.lags.keys().filter(is_quick).map(|id| id.worker).collect();
             let left = CATCH_UP.saturating_sub(began.elapsed());
             if workers.is_empty() || left.is_zero() {

@@ -156,7 +156,7 @@ const LARGE_STRUCTS: [(&str, &str, &str); 42] = [
     ("planner/src/scalar/env.rs", "ListedSetting", "a row of pg_settings"),
     ("planner/src/scalar/env/session_acts.rs", "ListedSession", "a row of pg_stat_activity"),
     ("storage/repr/src/datetime/parse.rs", "MomentParts", "what has been read of a date, piece by piece"),
-    ("storage/repr/src/to_char/number.rs", "NumberTemplate", "what a template asks for, pattern by pattern"),
+    ("storage/repr/src/to_char/number/template.rs", "NumberTemplate", "what a template asks for, pattern by pattern"),
     ("storage/repr/src/to_char/number.rs", "NumberWriter", "one pass over a template: what has been written"),
     ("storage/repr/src/to_char/parse.rs", "Read", "one field for each pattern that can be read"),
     ("storage/repr/src/types/table.rs", "More", "a column of the table of types each"),

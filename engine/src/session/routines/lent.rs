@@ -1,7 +1,7 @@
 //! A session in the hands of the expressions that one of its queries evaluates.
 
 use crate::response::{Response, RowStream, RowTag};
-use crate::session::current_statement::{Beginning, CurrentStatement, StatementLog};
+use crate::session::current_statement::{CurrentStatement, StatementLog};
 use crate::session::env::value_error;
 use crate::session::{Client, Control, Session};
 use parking_lot::Mutex;
@@ -155,14 +155,10 @@ impl Session {
             settings_version: self.control.settings_version.clone(),
         };
         let statement = CurrentStatement {
-            beginning: Beginning::default(),
-            started: self.statement.started,
             deadlines: self.statement.deadlines,
-            stands: false,
-            has_no_styles: false,
-            profile: None,
             nested: self.statement.nested,
             log: StatementLog { min_duration: None, path: self.statement.log.path },
+            ..CurrentStatement::begun(self.statement.started)
         };
         Session {
             database: self.database.clone(),

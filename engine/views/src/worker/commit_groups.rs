@@ -47,10 +47,12 @@ impl ViewWorker {
     pub(super) fn groups(&mut self, first: CommitGroup, messages: &Receiver<Message>) -> Option<Message> {
         let (started, mut quick, mut next) = (Instant::now(), VecDeque::new(), None);
         let mut is_alone = first.is_boundary();
+        // It has rested for what came meanwhile: also where only ordered indexes follow, which need no passage.
+        let takes_all = first.is_deferred;
         self.take_in(&Arc::new(first), &mut quick);
         let mut concerned = quick.len();
         loop {
-            while !is_alone && concerned > 0 {
+            while !is_alone && (concerned > 0 || takes_all) {
                 // One that is disconnected is heard of when it is waited for.
                 match messages.try_recv() {
                     Ok(Message::Group(behind)) if !behind.is_boundary() => {

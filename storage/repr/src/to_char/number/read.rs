@@ -18,14 +18,13 @@ pub fn to_number(text: &str, template: &str) -> Result<Option<Numeric>, ValueErr
         return Ok(None);
     }
     let template = NumberTemplate::parse(template)?;
-    let unsupported = |word: &str| Err(ValueError::new("0A000", format!("\"{word}\" not supported for input")));
     if template.is_scientific {
-        return unsupported("EEEE");
+        return Err(ValueError::new("0A000", "\"EEEE\" not supported for input"));
     }
     if template.is_roman {
-        return unsupported("RN");
+        return Err(ValueError::new("0A000", "\"RN\" not supported for input"));
     }
-    let mut reader = Reader::new(&template, text);
+    let mut reader = NumberReader::new(&template, text);
     for piece in &template.pieces {
         if reader.is_at_end() {
             break;
@@ -35,7 +34,7 @@ pub fn to_number(text: &str, template: &str) -> Result<Option<Numeric>, ValueErr
     reader.number().map(Some)
 }
 
-struct Reader<'a> {
+struct NumberReader<'a> {
     template: &'a NumberTemplate,
     text: &'a [u8],
     /// Where in the text the next piece begins. A place of digits that finds none takes a byte, as in PostgreSQL.
@@ -50,10 +49,10 @@ struct Reader<'a> {
     has_point: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn new(template: &'a NumberTemplate, text: &'a str) -> Reader<'a> {
+impl<'a> NumberReader<'a> {
+    fn new(template: &'a NumberTemplate, text: &'a str) -> NumberReader<'a> {
         let (number, text) = (String::new(), text.as_bytes());
-        Reader { template, text, place: 0, sign: None, number, whole: 0, decimals: 0, has_point: false }
+        NumberReader { template, text, place: 0, sign: None, number, whole: 0, decimals: 0, has_point: false }
     }
 
     fn here(&self) -> Option<u8> {
