@@ -16,6 +16,8 @@ SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
     "CREATE TABLE notes (id INT PRIMARY KEY, person INT NOT NULL OWNED_BY people(id), shelf INT NOT NULL, weight INT NOT NULL)",
     "CREATE INDEX notes_weight ON notes (weight)",
+    "CREATE TABLE marks (id INT PRIMARY KEY, person INT NOT NULL OWNED_BY people(id), weight INT NOT NULL)",
+    "CREATE INDEX marks_weight ON marks (weight)",
     "CREATE TABLE shelves (id INT PRIMARY KEY, name TEXT)",
     "CREATE MATERIALIZED VIEW by_person AS SELECT person, count(*) AS n, sum(weight) AS weight FROM notes GROUP BY person",
     "CREATE MATERIALIZED VIEW total AS SELECT sum(n)::int AS n FROM by_person",
@@ -40,7 +42,7 @@ class Deferral(Check):
             for _ in range(12):
                 rows(self.reader, BY_KEY, (1,))
                 rows(self.reader, HEAVIEST)
-            for case in (self.seen, self.together, self.one_snapshot, self.resumed, self.erased, self.defined, self.killed):
+            for case in (self.seen, self.together, self.order_alone, self.one_snapshot, self.resumed, self.erased, self.defined, self.killed):
                 began = time.monotonic()
                 self.tally.case(case)
                 print(f"{case.__name__}: {time.monotonic() - began:.1f} s", flush=True)
@@ -134,6 +136,22 @@ class Deferral(Check):
             self.tally.equal(len(told), COMMITS + 1, "each commit is told with its own time")
             watcher.execute("ROLLBACK")
         print(f"    {COMMITS} commits in {unread} groups unread, {read} read, {watched} watched", flush=True)
+
+    def order_alone(self):
+        """An order in memory that nobody reads takes together what comes while its worker rests, also where no view is concerned."""
+        self.writer.execute("INSERT INTO marks SELECT i, i % 8, i FROM generate_series(1, 100) i")
+        stage = "SELECT stage, lag_us FROM dogwood.views WHERE definition = 'ordered index on marks (weight)'"
+        until = time.monotonic() + 20
+        while [row[0] for row in rows(self.reader, stage)] != ["ready"] and time.monotonic() < until:
+            rows(self.reader, "SELECT id FROM marks WHERE weight < 10")
+        lags = []
+        for attempt in range(3):
+            for key in range(COMMITS * 3):
+                self.writer.execute("INSERT INTO marks VALUES (%s, 1, %s)", (1_000 * (attempt + 1) + key, key))
+            lags.append(max(row[1] for row in rows(self.reader, stage)))
+        # By itself each commit would cost it a rest, and the last would be some hundred milliseconds behind.
+        self.tally.that(min(lags) < 100_000, "an order in memory is not far behind", lags)
+        print(f"    {COMMITS * 3} commits, an order in memory {min(lags) / 1_000:.1f} ms behind", flush=True)
 
     def change(self, person):
         """A row of a person becomes another, surely."""
