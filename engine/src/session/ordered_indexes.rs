@@ -49,8 +49,7 @@ impl Session {
             known.iter().any(|entry| is_filling(entry) && entry.is_awaited())
         };
         // In a snapshot of its own it would not be there.
-        let has_snapshot = || self.transaction.active.as_ref().is_some_and(|active| active.transaction.has_snapshot());
-        while is_awaited(&self.database.published.load()) && !has_snapshot() {
+        while is_awaited(&self.database.published.load()) && !self.has_snapshot() {
             self.control.account.check()?;
             self.database.pipeline.publication.await_news();
         }

@@ -290,12 +290,17 @@ impl Session {
         let account = self.control.account.clone();
         let check = || account.check();
         // Who reads one snapshot throughout finds the clock in it where it is.
-        if !self.transaction.active.as_ref().is_some_and(|active| active.transaction.has_snapshot()) {
+        if !self.has_snapshot() {
             self.database.await_clock(views, self.transaction_moment(), &check)?;
         }
         let (base, hold) = self.database.held_with_views(&self.control.holder, views, &check)?;
         self.pin(Some((base, Arc::new(hold))));
         Ok(())
+    }
+
+    /// Whether all statements of the transaction read one snapshot, which is taken.
+    pub(super) fn has_snapshot(&self) -> bool {
+        self.transaction.active.as_ref().is_some_and(|active| active.transaction.has_snapshot())
     }
 
     /// What the statement reads, if it was chosen.

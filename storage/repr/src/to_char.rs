@@ -11,6 +11,41 @@ pub use datetime::{interval_to_char, timestamp_to_char, timestamptz_to_char};
 pub use number::{bigint_to_char, float_to_char, integer_to_char, numeric_to_char, to_number};
 pub use parse::{Misfit, Moment, to_date, to_timestamp};
 
+use std::cell::RefCell;
+use std::thread::LocalKey;
+
+/// The template met last on a thread, and what it was taken apart into.
+type LastTemplate<T> = RefCell<Option<(Box<str>, T)>>;
+
+/// A template, taken apart, unless it is the last one: the next row mostly has the same.
+fn taken_apart_once<T: Clone, E>(
+    last: &'static LocalKey<LastTemplate<T>>,
+    template: &str,
+    take_apart: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, E> {
+    last.with_borrow_mut(|last| match last {
+        Some((known, parts)) if **known == *template => Ok(parts.clone()),
+        _ => {
+            let parts = take_apart(template)?;
+            *last = Some((template.into(), parts.clone()));
+            Ok(parts)
+        }
+    })
+}
+
+/// Takes text up to the quote that ends it, where a backslash stands before what is taken as it is; what follows.
+fn quoted(text: &str, mut take: impl FnMut(char)) -> &str {
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => break,
+            '\\' => take(characters.next().unwrap_or('\\')),
+            other => take(other),
+        }
+    }
+    characters.as_str()
+}
+
 /// The ordinal's ending of a number: st, nd, rd, th.
 fn ordinal(number: &str) -> &'static str {
     let digits = number.as_bytes();

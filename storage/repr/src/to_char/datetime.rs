@@ -1,12 +1,13 @@
 //! `to_char` of timestamps and intervals.
 
-use super::ordinal;
+use super::{LastTemplate, ordinal, quoted, taken_apart_once};
 use crate::datetime::arithmetic::{iso_week, iso_week_start};
 use crate::datetime::{
     Civil, DAY_MICROS, EPOCH_JULIAN_DAY, SECOND_MICROS, Zone, days_from_civil, is_infinite, split_time, weekday,
 };
 use crate::{Interval, ValueError};
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::rc::Rc;
 
 pub(super) const MONTHS: [&str; 12] = [
@@ -54,19 +55,13 @@ pub(super) enum DatetimePiece {
     },
 }
 
-/// A template's pieces. A thread keeps those of the last one: the next row mostly has the same.
+/// A template's pieces.
 pub(super) fn pieces(template: &str) -> Rc<[DatetimePiece]> {
     thread_local! {
-        static LAST: RefCell<Option<(Box<str>, Rc<[DatetimePiece]>)>> = const { RefCell::new(None) };
+        static LAST: LastTemplate<Rc<[DatetimePiece]>> = const { RefCell::new(None) };
     }
-    LAST.with_borrow_mut(|last| match last {
-        Some((known, pieces)) if **known == *template => pieces.clone(),
-        _ => {
-            let pieces: Rc<[DatetimePiece]> = taken_apart(template).into();
-            *last = Some((template.into(), pieces.clone()));
-            pieces
-        }
-    })
+    let Ok(pieces) = taken_apart_once(&LAST, template, |template| Ok::<_, Infallible>(taken_apart(template).into()));
+    pieces
 }
 
 fn lower_case(pattern: &str) -> impl Iterator<Item = u8> {
@@ -85,7 +80,7 @@ fn taken_apart(template: &str) -> Vec<DatetimePiece> {
             pieces.push(pattern);
             rest = after;
         } else if first == '"' {
-            rest = quoted(&rest[1..], &mut pieces);
+            rest = quoted(&rest[1..], |character| pieces.push(DatetimePiece::Literal(character, true)));
         } else {
             let escaped = rest.strip_prefix('\\').filter(|after| after.starts_with('"'));
             let literal = escaped.map_or(first, |_| '"');
@@ -112,19 +107,6 @@ fn pattern_at<'t>(text: &'t str, prefix: &str) -> Option<(DatetimePiece, &'t str
     let is_filled = prefix.eq_ignore_ascii_case("FM");
     let is_translated = prefix.eq_ignore_ascii_case("TM");
     Some((DatetimePiece::Pattern { spelling: spelling.to_owned(), is_filled, is_translated, ordinal }, after))
-}
-
-/// Takes text up to the quote that ends it, where a backslash stands before what is taken as it is; what follows.
-fn quoted<'t>(text: &'t str, pieces: &mut Vec<DatetimePiece>) -> &'t str {
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' => break,
-            '\\' => pieces.push(DatetimePiece::Literal(characters.next().unwrap_or('\\'), true)),
-            other => pieces.push(DatetimePiece::Literal(other, true)),
-        }
-    }
-    characters.as_str()
 }
 
 /// What is to be written, whichever type it came from.

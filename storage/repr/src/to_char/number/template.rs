@@ -1,5 +1,6 @@
 //! A number's template, taken apart: what stands in it in its order, and what all of it says together.
 
+use super::super::{LastTemplate, quoted, taken_apart_once};
 use crate::ValueError;
 use std::cell::RefCell;
 
@@ -64,19 +65,12 @@ fn invalid(message: &str) -> ValueError {
 }
 
 impl NumberTemplate {
-    /// Takes a template apart. A thread keeps the last one: the next row mostly has the same.
+    /// A template, taken apart.
     pub(super) fn parse(text: &str) -> Result<NumberTemplate, ValueError> {
         thread_local! {
-            static LAST: RefCell<Option<(Box<str>, NumberTemplate)>> = const { RefCell::new(None) };
+            static LAST: LastTemplate<NumberTemplate> = const { RefCell::new(None) };
         }
-        LAST.with_borrow_mut(|last| match last {
-            Some((known, template)) if **known == *text => Ok(template.clone()),
-            _ => {
-                let template = NumberTemplate::taken_apart(text)?;
-                *last = Some((text.into(), template.clone()));
-                Ok(template)
-            }
-        })
+        taken_apart_once(&LAST, text, NumberTemplate::taken_apart)
     }
 
     fn taken_apart(text: &str) -> Result<NumberTemplate, ValueError> {
@@ -103,7 +97,7 @@ impl NumberTemplate {
         while let Some(first) = rest.chars().next() {
             let is = |word: &str| rest.starts_with(word) || rest.starts_with(&word.to_ascii_lowercase());
             if first == '"' {
-                rest = template.quoted(&rest[1..]);
+                rest = quoted(&rest[1..], |character| template.pieces.push(NumberPiece::Literal(character)));
                 continue;
             }
             if rest.starts_with("\\\"") {
@@ -123,19 +117,6 @@ impl NumberTemplate {
             }
         }
         Ok(template)
-    }
-
-    /// Takes text up to the quote that ends it, where a backslash stands before what is taken as it is; what follows.
-    fn quoted<'t>(&mut self, text: &'t str) -> &'t str {
-        let mut characters = text.chars();
-        while let Some(character) = characters.next() {
-            match character {
-                '"' => break,
-                '\\' => self.pieces.push(NumberPiece::Literal(characters.next().unwrap_or('\\'))),
-                other => self.pieces.push(NumberPiece::Literal(other)),
-            }
-        }
-        characters.as_str()
     }
 
     fn word(&mut self, word: &str, spelling: &str) -> Result<(), ValueError> {
