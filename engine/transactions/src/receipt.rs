@@ -1,5 +1,7 @@
 //! Receipts: the signed word that a person's rows and key are gone, in the commit that makes it true.
 
+mod shares;
+
 use crate::ownership::{Between, Derivation};
 use planner::catalog::own_tables;
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
@@ -61,15 +63,31 @@ pub(crate) fn issue(
     batch: &mut Batch,
 ) -> Result<Vec<Erasure>, SqlError> {
     let mut erasures = Vec::new();
-    for (microdb, relation, row_key) in removed(between)? {
-        let of = if relation == own_tables::RETAINED { Erased::Case } else { Erased::Person };
-        let erasure = receipt(between, derivation, batch, (microdb, of))?;
-        let store = between.new.store();
-        batch.put_meta(store, &store.forgotten_key(relation, row_key), erasure.receipt.id_text().as_bytes());
+    let removed = removed(between)?;
+    let people = || removed.iter().filter(|(_, relation, _)| *relation != own_tables::RETAINED).map(|(one, ..)| *one);
+    // Of several each has their own rows in it. Where one goes all that the commit does is theirs.
+    let mut shares = (people().count() > 1).then(|| shares::by_person(between, derivation, people())).transpose()?;
+    let store = between.new.store();
+    for (microdb, relation, row_key) in &removed {
+        let (of, counts) = match &mut shares {
+            _ if *relation == own_tables::RETAINED => (Erased::Case, Counts::new()),
+            Some(shares) => (Erased::Person, shares.remove(microdb).unwrap_or_default()),
+            None => (Erased::Person, counts(between, derivation, *microdb)),
+        };
+        let erasure = receipt(between, derivation, batch, (*microdb, of, counts))?;
+        batch.put_meta(store, &store.forgotten_key(*relation, row_key), erasure.receipt.id_text().as_bytes());
         erasures.push(erasure);
     }
     if let Some(part) = between.overlay.erased_in_part() {
-        erasures.push(receipt(between, derivation, batch, (part.microdb, Erased::Part))?);
+        let counts = counts(between, derivation, part.microdb);
+        erasures.push(receipt(between, derivation, batch, (part.microdb, Erased::Part, counts))?);
+    }
+    // A restore that carries them out again does so with all of the commit's: what they leave is noted once.
+    let part = erasures.iter().find(|erasure| erasure.of == Erased::Part);
+    if let Some(one) = part.or(erasures.first())
+        && store.is_backed_up()?
+    {
+        batch.put_blanked(store, &one.receipt.id(), &left(between, part.is_some()));
     }
     Ok(erasures)
 }
@@ -79,10 +97,9 @@ fn receipt(
     between: &Between<'_>,
     derivation: &Derivation,
     batch: &mut Batch,
-    (microdb, of): (MicroDbId, Erased),
+    (microdb, of, counts): (MicroDbId, Erased, Counts),
 ) -> Result<Erasure, SqlError> {
     let store = between.new.store();
-    let counts = if of == Erased::Case { Counts::new() } else { counts(between, derivation, microdb) };
     let time_us = clock::now_micros();
     let tables = counts.iter().map(|(table, counts)| ReceiptTable {
         table: table.clone(),
@@ -115,19 +132,16 @@ fn receipt(
         payload: None,
     };
     batch.append_receipt(store, &receipt, &entry)?;
-    if store.is_backed_up()? {
-        batch.put_blanked(store, &receipt.id(), &left(between, of));
-    }
     Ok(Erasure { microdb, receipt, counts, of })
 }
 
 /// Rows that stay and whose columns changed, and of an erasure in part those that went: a restore of an older backup does the same again.
-fn left(between: &Between<'_>, of: Erased) -> Vec<BlankedRow> {
+fn left(between: &Between<'_>, in_part: bool) -> Vec<BlankedRow> {
     let mut rows = Vec::new();
     for (relation, changes) in between.overlay.tables() {
         let Some(shape) = between.new.schema().shape(relation) else { continue };
         for (row_key, change) in &changes.rows {
-            if of == Erased::Part && shape.personal && change.before.is_some() && change.after.is_none() {
+            if in_part && shape.personal && change.before.is_some() && change.after.is_none() {
                 rows.push(BlankedRow { relation, key: row_key.clone(), columns: Vec::new() });
             }
             let (Some(before), Some(after)) = (&change.before, &change.after) else { continue };
@@ -173,9 +187,7 @@ fn removed<'a>(between: &Between<'a>) -> Result<Vec<(MicroDbId, RelationId, &'a 
 /// Counts rows by what became of them.
 pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId) -> Counts {
     let mut by_relation: BTreeMap<RelationId, TableCounts> = BTreeMap::new();
-    // What the server keeps for itself is no part of what was asked.
-    let of_people = |relation: &RelationId| !own_tables::is_own(relation.0);
-    for (relation, changes) in between.overlay.tables().filter(|(relation, _)| of_people(relation)) {
+    for (relation, changes) in between.overlay.tables().filter(|(relation, _)| is_of_people(*relation)) {
         let counts = by_relation.entry(relation).or_default();
         for change in changes.rows.values() {
             match (&change.before, &change.after) {
@@ -185,7 +197,7 @@ pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId
             }
         }
     }
-    for (relation, rows) in derivation.tables.iter().filter(|(relation, _)| of_people(relation)) {
+    for (relation, rows) in derivation.tables.iter().filter(|(relation, _)| is_of_people(**relation)) {
         let counts = by_relation.entry(*relation).or_default();
         for row in rows.values() {
             let had = row.old.iter().any(|(owner, _)| *owner == subject);
@@ -193,6 +205,15 @@ pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId
             counts.disowned += u64::from(had && !has && row.after.is_some());
         }
     }
+    by_name(between, by_relation)
+}
+
+/// What the server keeps for itself is no part of what was asked.
+fn is_of_people(relation: RelationId) -> bool {
+    !own_tables::is_own(relation.0)
+}
+
+fn by_name(between: &Between<'_>, by_relation: BTreeMap<RelationId, TableCounts>) -> Counts {
     let mut all = Counts::new();
     for (relation, counts) in by_relation {
         if counts != TableCounts::default()

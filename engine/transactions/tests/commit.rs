@@ -236,6 +236,57 @@ fn isolation_decides_what_is_seen_and_refused() {
     }
 }
 
+/// Several people who go in one commit have a receipt each, of their own rows and of what named them alone; what else the commit
+/// does is in none.
+#[test]
+fn each_of_several_has_their_own_receipt() {
+    let definitions = format!(
+        "{DEFINITIONS}
+         CREATE TABLE marks (id INT PRIMARY KEY, uid INT REFERENCES users(id) ON DELETE SET NULL);
+         CREATE TABLE lines (id INT PRIMARY KEY, mark INT REFERENCES members(id) ON DELETE CASCADE);"
+    );
+    let house = House::new("receipts", &definitions);
+    let id = |table| house.shape(table).id();
+    house
+        .write(|transaction| {
+            insert(transaction, id("users"), &[row(&[1]), row(&[2]), row(&[3]), row(&[4])])?;
+            insert(transaction, id("groups"), &[row(&[1, 1])])?;
+            insert(transaction, id("members"), &[row(&[1, 1, 1]), row(&[2, 2, 1]), row(&[3, 3, 1])])?;
+            insert(transaction, id("documents"), &[row(&[1, 1])])?;
+            insert(transaction, id("counters"), &[row(&[1, 0]), row(&[2, 0])])?;
+            insert(transaction, id("marks"), &[row(&[1, 1]), row(&[2, 2]), row(&[3, 2]), row(&[4, 4])])?;
+            insert(transaction, id("lines"), &[row(&[1, 1]), row(&[2, 1]), row(&[3, 3])])
+        })
+        .expect("commits");
+    let people = house.shape("users");
+    let microdb = |key| house.snapshot().subject(people.id(), &house.key(&people, key)).expect("reads").expect("one");
+    let gone: Vec<_> = [1, 2, 4].map(microdb).to_vec();
+    let committed = house
+        .write(|transaction| {
+            delete(transaction, id("counters"), &[1])?;
+            delete(transaction, people.id(), &[1, 2, 4]).map(drop)
+        })
+        .expect("commits");
+    assert_eq!(committed.erasures.len(), 3);
+    let counted = |microdb| {
+        let erasure = committed.erasures.iter().find(|erasure| erasure.microdb == microdb).expect("has a receipt");
+        let of = |(table, counts): (&String, &receipt::TableCounts)| {
+            (table.clone(), [counts.deleted, counts.anonymized, counts.disowned])
+        };
+        erasure.counts.iter().map(of).collect::<Vec<_>>()
+    };
+    let told = |tables: &[(&str, [u64; 3])]| {
+        tables.iter().map(|(table, counts)| ((*table).to_owned(), *counts)).collect::<Vec<_>>()
+    };
+    let shared = [("documents", [0, 0, 1]), ("groups", [0, 0, 1])];
+    let first =
+        [&shared[..], &[("lines", [2, 0, 0]), ("marks", [0, 1, 0]), ("members", [1, 0, 0]), ("users", [1, 0, 0])]];
+    assert_eq!(counted(gone[0]), told(&first.concat()));
+    let second = [&shared[..], &[("marks", [0, 2, 0]), ("members", [1, 0, 0]), ("users", [1, 0, 0])]];
+    assert_eq!(counted(gone[1]), told(&second.concat()));
+    assert_eq!(counted(gone[2]), told(&[("marks", [0, 1, 0]), ("users", [1, 0, 0])]));
+}
+
 /// A person who goes has a receipt in the same commit; who only changes their key has none.
 #[test]
 fn a_receipt_stands_with_the_erasure() {
