@@ -8,7 +8,7 @@ mod login_rules;
 pub(crate) mod registers;
 
 use audit::AuditReader;
-use operators::once::{FoundRows, NumberRange, SystemRows};
+use operators::once::{FoundRows, NumberRange, SystemRows, WantedRows};
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use planner::system::{
@@ -163,12 +163,13 @@ impl Catalogs {
 }
 
 impl SystemRows for Catalogs {
-    fn rows(&self, relation: RelationId, numbers: &NumberRange) -> Option<Result<FoundRows, SqlError>> {
+    fn rows(&self, relation: RelationId, wanted: WantedRows) -> Option<Result<FoundRows, SqlError>> {
+        let WantedRows { numbers, values } = wanted;
         let found = planner::system::find_by_id(relation)?;
         let rows = match relation {
-            RECEIPTS => return Some(Ok(self.receipts(numbers))),
-            AUDIT => return Some(self.audit(numbers)),
-            ERASURES => return Some(Ok(self.erasures(numbers))),
+            RECEIPTS => return Some(Ok(self.receipts(&numbers))),
+            AUDIT => return Some(self.audit(&numbers)),
+            ERASURES => return Some(Ok(self.erasures(&numbers))),
             VIEWS => Ok(self.views()),
             OPERATORS => self.operators(),
             ARRANGEMENTS => self.arrangements(),
@@ -180,10 +181,12 @@ impl SystemRows for Catalogs {
             HBA_RULES => self.login_rules(),
             IDENTITIES => self.identities(),
             _ if found.is_register() => self.register(relation),
-            // Those of `dogwood` are the whole server's, and PostgreSQL's the session's database's.
+            // Those of `dogwood` are the whole server's, and PostgreSQL's the session's database's. They are made when the first is
+            // asked for: a join may want none.
             _ => {
-                let environment = self.context.environment.as_ref();
-                Ok(planner::system::rows(relation, environment.catalog(), environment))
+                let environment = self.context.environment.clone();
+                let make = move || planner::system::rows(relation, environment.catalog(), &*environment, &values);
+                return Some(Ok(Box::new(std::iter::once_with(make).flatten().map(Ok))));
             }
         };
         Some(rows.map(|rows| Box::new(rows.into_iter().map(Ok)) as FoundRows))

@@ -36,6 +36,7 @@ use crate::scalar::{Mfp, Order, ScalarExpr};
 use crate::statistics::TableStatistics;
 use crate::temporal;
 pub(crate) use access::same_class;
+pub use bounds::wanted_values;
 use chain::Chain;
 use late_materialization::First;
 use repr::{Datum, RelationId, Row, poll};

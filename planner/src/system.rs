@@ -19,7 +19,7 @@ pub(crate) mod schemas;
 pub(crate) mod trigger_text;
 pub(crate) mod view_text;
 
-pub use rows::rows;
+pub use rows::{WantedValues, rows};
 
 use crate::catalog::NamespaceId;
 use crate::resolve::types::builtin;

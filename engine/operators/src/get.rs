@@ -4,11 +4,12 @@ use crate::access::{Chosen, Places, choose, key_values, range, tell};
 use crate::leaf::{KEYS_AT_ONCE_FIRST, KEYS_AT_ONCE_MAX, Leaf};
 use crate::leaf_rows::{Find, InTurn, LeafRows, ScannedRows, stored};
 use crate::mfp::through;
-use crate::once::{NumberRange, OneShot, PackedPull, Pull, Whole, bag, nothing};
+use crate::once::{NumberRange, OneShot, PackedPull, Pull, WantedRows, Whole, bag, nothing};
 use crate::plan::children;
 use crate::sweep::Sweep;
 use crate::top_k::{limit, offset};
 use arrangements::ordered_row::encode_order;
+use planner::physical::wanted_values;
 use planner::plan::{Access, InOrder, Plan, Query, Way};
 use planner::scalar::{EvalContext, Order, ScalarExpr};
 use repr::hash::HashSet;
@@ -28,7 +29,10 @@ pub fn stream<'p>(plan: &'p Plan, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, 
     let Plan::Get { relation, access, with_key, mfp, .. } = plan else {
         return Err(SqlError::new("XX000", "what reads a table is no leaf"));
     };
-    if let Some(rows) = shot.system.rows(*relation, &numbers(access, shot)?) {
+    if let Some(found) = planner::system::find_by_id(*relation)
+        && let values = wanted_values(found, mfp, &shot.eval)
+        && let Some(rows) = shot.system.rows(*relation, WantedRows { numbers: numbers(access, shot)?, values })
+    {
         let (watch, mut ticker) = (shot.watch.clone(), Ticker::default());
         let rows = rows?.map(move |row| ticker.tick(&watch).and(row));
         return Ok(Box::new(Whole::new(rows)));

@@ -12,7 +12,7 @@ use crate::profile::Profile;
 use parking_lot::Mutex;
 use planner::plan::{LocalId, Plan};
 use planner::scalar::EvalContext;
-use repr::{Datum, RelationId, Row, poll};
+use repr::{ColumnIndex, Datum, RelationId, Row, poll};
 use state::SqlError;
 use state::answer::Stored;
 use state::interrupt::{Ticker, Watch};
@@ -80,13 +80,21 @@ impl<I: Iterator<Item = Result<Row, SqlError>> + Send> PackedPull for Whole<I> {
 
 /// The rows of catalog relations, which no storage holds.
 pub trait SystemRows: Send + Sync {
-    /// All rows of a catalog relation, of a numbered one those within the range, in its order; `None` if the relation is
-    /// not one.
-    fn rows(&self, relation: RelationId, numbers: &NumberRange) -> Option<Result<FoundRows, SqlError>>;
+    /// All rows of a catalog relation that are wanted, and maybe others, of a numbered one those within the range, in its order;
+    /// `None` if the relation is not one.
+    fn rows(&self, relation: RelationId, wanted: WantedRows) -> Option<Result<FoundRows, SqlError>>;
 }
 
 /// Rows as they are found.
 pub type FoundRows = Box<dyn Iterator<Item = Result<Row, SqlError>> + Send>;
+
+/// Which rows of a catalog relation are wanted.
+pub struct WantedRows {
+    /// Of a numbered one.
+    pub numbers: NumberRange,
+    /// Values that they have, by column.
+    pub values: Vec<(ColumnIndex, Datum)>,
+}
 
 /// Which rows of a numbered relation are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +118,7 @@ impl NumberRange {
 pub struct NoSystemRows;
 
 impl SystemRows for NoSystemRows {
-    fn rows(&self, _relation: RelationId, _numbers: &NumberRange) -> Option<Result<FoundRows, SqlError>> {
+    fn rows(&self, _relation: RelationId, _wanted: WantedRows) -> Option<Result<FoundRows, SqlError>> {
         None
     }
 }

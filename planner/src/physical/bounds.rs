@@ -6,10 +6,10 @@ use super::access::{TypedColumns, column_and_constant, is_null_literal, same_cla
 use crate::mir::expr;
 use crate::plan::{Access, InOrder, Lookup};
 use crate::scalar::func::{Comparison, Function, bound};
-use crate::scalar::{EvalContext, ScalarExpr};
-use crate::system;
+use crate::scalar::{EvalContext, Mfp, ScalarExpr};
+use crate::system::{self, SystemRelation};
 use crate::transform::shape;
-use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
+use repr::{ColumnIndex, ColumnType, Datum, RelationId, ScalarType};
 
 /// A bound of a column.
 pub(super) struct ColumnBound {
@@ -79,6 +79,18 @@ fn bounded_through_cast(
         Comparison::Equal => Some(vec![lower(), upper()]),
         Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct => None,
     }
+}
+
+/// The values that columns of a catalog relation have in all rows that pass, as far as that can be told before one is read.
+pub fn wanted_values(relation: &SystemRelation, mfp: &Mfp, context: &EvalContext) -> Vec<(ColumnIndex, Datum)> {
+    let of = |(_, predicate): &(usize, ScalarExpr)| {
+        let (left, right) = shape::equality(predicate)?;
+        let sides = column_and_constant(relation, left, right).or_else(|| column_and_constant(relation, right, left));
+        let (column, value) = sides?;
+        // What fails does so for a row that is read.
+        Some((column, value.eval(&[], context).ok()?))
+    };
+    mfp.filter.iter().filter_map(of).collect()
 }
 
 /// The range of a catalog relation's numbers that predicates leave. They stay as predicates.

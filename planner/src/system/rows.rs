@@ -9,6 +9,7 @@ mod domain;
 mod governance;
 mod grant;
 mod information;
+mod making;
 mod object;
 mod operator;
 mod policy;
@@ -27,9 +28,11 @@ use super::definition_text::DefinitionText;
 use super::schemas::{DOGWOOD, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC};
 use super::view_text::view_text;
 use super::{SystemRelation, access_list, find_by_id};
-use crate::catalog::{Acl, Actor, Catalog, NamespaceId, ObjectClass, RoleId, View};
+use crate::catalog::{Acl, Actor, Catalog, NamespaceId, ObjectClass, RoleId, Table, View};
 use crate::scalar::Environment;
-use repr::{Array, ColumnIndex, Datum, Id, RelationId, Row, ScalarType};
+pub use making::WantedValues;
+use making::{Rows, WantedTables};
+use repr::{Array, ColumnIndex, Datum, Id, RelationId, Row};
 use std::sync::Arc;
 
 /// OID of the role that what the system has is of.
@@ -37,11 +40,12 @@ pub(super) const OWNER: u32 = RoleId::FIRST.0;
 /// OID of the access method `heap`.
 pub(super) const HEAP: u32 = 2;
 
-/// All rows of a catalog relation, in no particular order; none for an unknown one.
-pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environment) -> Vec<Row> {
+/// All rows of a catalog relation that have these values, and maybe others, in no particular order; none for an unknown one.
+pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environment, wanted: &WantedValues) -> Vec<Row> {
     let Some(found) = find_by_id(relation) else { return Vec::new() };
-    let mut table = Rows { relation: found, rows: Vec::new() };
-    let source = Source { catalog, environment, actor: environment.actor() };
+    let mut table = Rows::new(found, wanted);
+    let wanted = WantedTables::of(found, wanted);
+    let source = Source { catalog, environment, actor: environment.actor(), wanted };
     match (found.schema, found.name) {
         ("pg_catalog", "pg_class") => source.classes(&mut table),
         ("pg_catalog", "pg_attribute") => source.attributes(&mut table),
@@ -100,7 +104,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("information_schema", name) => source.information_schema(name, &mut table),
         (_, _) => {}
     }
-    table.rows
+    table.finish()
 }
 
 /// Relations that say what PostgreSQL's say.
@@ -112,6 +116,8 @@ struct Source<'a> {
     environment: &'a dyn Environment,
     /// Who asks.
     actor: Actor,
+    /// Which tables and indexes it is asked about.
+    wanted: WantedTables<'a>,
 }
 
 impl<'a> Source<'a> {
@@ -122,6 +128,11 @@ impl<'a> Source<'a> {
 }
 
 impl Source<'_> {
+    /// The tables that rows may be wanted of, or of their indexes.
+    fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.catalog.relations.values().filter(|table| self.wanted.has_table(table))
+    }
+
     /// The name of an object's schema.
     fn schema(&self, namespace: NamespaceId) -> Datum {
         text(self.catalog.namespace_name(namespace).unwrap_or_default())
@@ -197,51 +208,6 @@ impl Source<'_> {
     /// A view's query, as the session reads it.
     fn view_definition(&self, view: &View) -> Datum {
         text(&view_text(view, self.catalog, &DefinitionText::new(self.environment), false))
-    }
-}
-
-/// The rows of one relation while they are made.
-struct Rows {
-    relation: &'static SystemRelation,
-    rows: Vec<Row>,
-}
-
-impl Rows {
-    /// Adds a row of the named columns; a column that the relation has not is left out.
-    fn add(&mut self, values: &[(&str, Datum)]) {
-        let is_view = self.relation.is_view;
-        let row: Vec<Datum> = self
-            .relation
-            .columns
-            .iter()
-            .map(|column| match values.iter().find(|(name, _)| *name == column.name) {
-                Some((_, value)) => value.clone(),
-                None if is_view => Datum::Null,
-                None => blank(&column.scalar),
-            })
-            .collect();
-        self.rows.push(Row::pack(&row));
-    }
-
-    /// Zero in each counter: nothing is counted.
-    fn counters(&self) -> Vec<(&'static str, Datum)> {
-        let counters = self.relation.columns.iter().filter(|column| column.scalar == ScalarType::Int8);
-        counters.map(|column| (column.name, Datum::Int8(0))).collect()
-    }
-}
-
-/// What PostgreSQL's fixed-width columns have when there is nothing to say.
-fn blank(scalar: &ScalarType) -> Datum {
-    match scalar {
-        ScalarType::Bool => Datum::Bool(false),
-        ScalarType::Int2 => Datum::Int2(0),
-        ScalarType::Int4 => Datum::Int4(0),
-        ScalarType::Int8 => Datum::Int8(0),
-        ScalarType::Float4 => Datum::Float4(0.0),
-        ScalarType::Char => text(""),
-        oid if oid.is_oid() => Datum::Oid(0),
-        // Of other types no column is filled that a row does not name.
-        _ => Datum::Null,
     }
 }
 

@@ -58,7 +58,7 @@ fn exploded(ctx: &EvalContext, list: &Datum) -> TableAnswer {
 /// The rows of a relation of pg_catalog, as far as the function has columns for them.
 fn relation(ctx: &EvalContext, name: &str, types: &[ScalarType]) -> TableAnswer {
     let Some(relation) = system::find("pg_catalog", name) else { return known(Vec::new()) };
-    let rows = system::rows(relation.id, ctx.environment.catalog(), &*ctx.environment);
+    let rows = system::rows(relation.id, ctx.environment.catalog(), &*ctx.environment, &[]);
     known(rows.iter().map(|row| row.unpack().into_iter().take(types.len()).collect()).collect())
 }
 

@@ -43,7 +43,7 @@ fn base(table: &Table, constraint: &ConstraintName, kind: &str) -> Vec<(&'static
 impl Source<'_> {
     pub(super) fn constraints(&self, rows: &mut Rows) {
         let shown = DefinitionText::new(self.environment);
-        for table in self.catalog.relations.values() {
+        for table in self.tables() {
             for index in &table.indexes {
                 let Some(constraint) = &index.constraint else { continue };
                 let kind = if table.primary_key == Some(index.id) { "p" } else { "u" };

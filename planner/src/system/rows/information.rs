@@ -46,7 +46,7 @@ impl Source<'_> {
                 let blanked = blanking::all_blanked(self.catalog);
                 let shown = DefinitionText::new(self.environment);
                 let asker = self.asker();
-                for table in self.catalog.relations.values().filter(|table| !table.is_maintained()) {
+                for table in self.tables().filter(|table| !table.is_maintained()) {
                     let updatable = updatable_columns(self.catalog, table);
                     for (ordinal, (place, column)) in table.live_columns().enumerate() {
                         if !asker.sees_column(table, place) {
@@ -224,7 +224,7 @@ impl Source<'_> {
             (relation.schema, relation.name, if relation.is_view { "VIEW" } else { "BASE TABLE" }, false)
         });
         // Materialized views are no part of the standard, and stay out.
-        let ours = self.catalog.relations.values().filter(|table| !table.is_maintained());
+        let ours = self.tables().filter(|table| !table.is_maintained());
         let ours = ours.filter(|table| asker.sees(table)).map(|table| {
             let schema = self.catalog.namespace_name(table.namespace).unwrap_or_default();
             let kind = match table.is_stored() {
@@ -419,18 +419,18 @@ impl Source<'_> {
 }
 
 /// The constraint views share their first columns; each keeps those that it has.
-struct ConstraintRows<'r> {
+struct ConstraintRows<'r, 'w> {
     view: &'static str,
     database: &'r str,
     catalog: &'r Catalog,
     asker: Asker<'r>,
     table: &'r Table,
-    rows: &'r mut Rows,
+    rows: &'r mut Rows<'w>,
 }
 
-impl ConstraintRows<'_> {
+impl ConstraintRows<'_, '_> {
     /// What is said comes first: of two values of one column the first counts.
-    fn add(&mut self, name: &str, more: &[(&str, Datum)]) {
+    fn add(&mut self, name: &str, more: &[(&'static str, Datum)]) {
         let mut values = more.to_vec();
         values.extend([
             ("constraint_catalog", text(self.database)),

@@ -75,7 +75,7 @@ fn options(table: &Table) -> Datum {
 
 impl Source<'_> {
     /// A row of pg_class.
-    fn class(&self, rows: &mut Rows, (id, name, schema): (u32, &str, u32), kind: &str, more: &[(&str, Datum)]) {
+    fn class(&self, rows: &mut Rows, (id, name, schema): (u32, &str, u32), kind: &str, more: &[(&'static str, Datum)]) {
         let mut values = vec![
             ("oid", Datum::Oid(id)),
             ("relname", text(name)),
@@ -92,7 +92,7 @@ impl Source<'_> {
     }
 
     pub(super) fn classes(&self, rows: &mut Rows) {
-        for relation in relations() {
+        for relation in relations().iter().filter(|relation| self.wanted.has(relation.id.0, relation.name)) {
             let kind = if relation.is_view { "v" } else { "r" };
             let more = [
                 ("relnatts", small(relation.columns.len())),
@@ -104,7 +104,7 @@ impl Source<'_> {
         }
         let referenced: std::collections::BTreeSet<_> =
             self.catalog.relations.values().flat_map(|table| table.foreign_keys.iter().map(|key| key.target)).collect();
-        for table in self.catalog.relations.values() {
+        for table in self.tables() {
             // psql asks for foreign keys, both ways, only of a table with triggers.
             let keys = !table.foreign_keys.is_empty() || referenced.contains(&table.id);
             let (kind, method) = match &table.view {
@@ -158,13 +158,13 @@ impl Source<'_> {
     pub(super) fn attributes(&self, rows: &mut Rows) {
         self.composite_attributes(rows);
         let shown = DefinitionText::new(self.environment);
-        for relation in relations() {
+        for relation in relations().iter().filter(|relation| self.wanted.has(relation.id.0, relation.name)) {
             for (place, column) in relation.columns.iter().enumerate() {
                 attribute(rows, relation.id.0, place, column.name, &ColumnType::nullable(column.scalar.clone()), &[]);
             }
         }
         let blanked = blanking::all_blanked(self.catalog);
-        for table in self.catalog.relations.values() {
+        for table in self.tables() {
             for (place, column) in table.columns.iter().enumerate() {
                 let nullable = column.column_type.nullable || blanked.contains(&(table.id, place));
                 // Nobody knows of the keys of indexes on expressions, and the numbers have no gaps.
@@ -215,7 +215,7 @@ impl Source<'_> {
 
     pub(super) fn defaults(&self, rows: &mut Rows) {
         let shown = DefinitionText::new(self.environment);
-        for table in self.catalog.relations.values() {
+        for table in self.tables() {
             for (place, column) in table.live_columns() {
                 if let Some(expression) = shown.default(table, column) {
                     rows.add(&[
@@ -230,7 +230,8 @@ impl Source<'_> {
     }
 
     pub(super) fn indexes(&self, rows: &mut Rows) {
-        for table in self.catalog.relations.values() {
+        let shown = DefinitionText::new(self.environment);
+        for table in self.tables() {
             for index in shown_indexes(table) {
                 let primary = table.primary_key == Some(index.id);
                 let columns: Vec<&Column> = index.columns.iter().map(|&column| &table.columns[column]).collect();
@@ -272,8 +273,8 @@ impl Source<'_> {
                     ("indcollation", by_column(&collated)),
                     ("indclass", by_column(&class)),
                     ("indoption", by_column(&option)),
-                    ("indexprs", self.index_expressions(table, index)),
-                    ("indpred", self.index_predicate(table, index)),
+                    ("indexprs", Self::index_expressions(&shown, table, index)),
+                    ("indpred", Self::index_predicate(&shown, table, index)),
                 ]);
             }
         }
@@ -435,14 +436,12 @@ impl Source<'_> {
 }
 
 impl Source<'_> {
-    fn index_predicate(&self, table: &Table, index: &Index) -> Datum {
-        let shown = DefinitionText::new(self.environment);
+    fn index_predicate(shown: &DefinitionText, table: &Table, index: &Index) -> Datum {
         let predicate = index.declared.predicate.as_ref();
         predicate.map_or(Datum::Null, |predicate| text(&shown.expression(table, &predicate.expression, false)))
     }
 
-    fn index_expressions(&self, table: &Table, index: &Index) -> Datum {
-        let shown = DefinitionText::new(self.environment);
+    fn index_expressions(shown: &DefinitionText, table: &Table, index: &Index) -> Datum {
         let expressions = table.expression_keys().filter(|(column, ..)| index.columns.contains(column));
         let expressions: Vec<String> = expressions.map(|(_, _, text)| shown.expression(table, text, false)).collect();
         if expressions.is_empty() { Datum::Null } else { text(&expressions.join(", ")) }
@@ -487,10 +486,10 @@ fn attribute(
     place: usize,
     name: &str,
     column_type: &ColumnType,
-    more: &[(&str, Datum)],
+    more: &[(&'static str, Datum)],
 ) {
     let scalar = &column_type.scalar;
-    let mut values: Vec<(&str, Datum)> = more.to_vec();
+    let mut values: Vec<(&'static str, Datum)> = more.to_vec();
     values.extend([
         ("attrelid", Datum::Oid(relation)),
         ("attname", text(name)),

@@ -7,7 +7,7 @@ use super::super::extension;
 use super::object::PG_EXTENSION;
 use super::{OWNER, PG_CATALOG, Rows, Source, flag, small, text, vector};
 use repr::text::TextContext;
-use repr::{Datum, Id, Row};
+use repr::{Datum, Id};
 
 impl Source<'_> {
     /// The relation's recorded rows, those of extensions that were created among them.
@@ -74,11 +74,11 @@ pub(super) fn recorded(rows: &mut Rows) {
     let relation = rows.relation;
     let Some(file) = builtin::file(relation.name) else { return };
     let packed = file.packed(|| {
-        let mut made = Rows { relation, rows: Vec::new() };
+        let mut made = Rows::new(relation, &[]);
         made_of(builtin::listed(relation.name), PG_CATALOG, &mut made);
-        made.rows
+        made.finish()
     });
-    rows.rows.extend(packed.iter().map(Row::clone));
+    rows.add_made(packed);
 }
 
 fn made_of(records: impl Iterator<Item = Record>, namespace: Id, made: &mut Rows) {

@@ -12,7 +12,7 @@ fn shown(ctx: &EvalContext, relation: &str, key: &str, id: u32, column: &str) ->
     let relation = system::find("pg_catalog", relation)?;
     let place = |name: &str| relation.columns.iter().position(|column| column.name == name);
     let (key, column) = (place(key)?, place(column)?);
-    let rows = system::rows(relation.id, ctx.environment.catalog(), &*ctx.environment);
+    let rows = system::rows(relation.id, ctx.environment.catalog(), &*ctx.environment, &[(key, Datum::Oid(id))]);
     let mut rows = rows.iter().map(repr::Row::unpack);
     rows.find(|row| row.get(key) == Some(&Datum::Oid(id)))?.get(column).cloned()
 }
