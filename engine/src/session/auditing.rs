@@ -186,7 +186,7 @@ impl Session {
     }
 
     /// A definition was carried out.
-    pub(super) fn audit_defined(&mut self, statement: &Statement) {
+    pub(super) fn audit_defined(&mut self, statement: &Statement, emptied: Vec<RelationId>) {
         let operation = match statement {
             Statement::Rights(_) => AuditOperation::Grant,
             Statement::Truncate { .. } => AuditOperation::Truncate,
@@ -194,6 +194,7 @@ impl Session {
         };
         if let Some((what, _)) = &mut self.audit.statement.what {
             *what = operation;
+            self.audit.statement.writes.extend(emptied);
         }
     }
 

@@ -262,7 +262,7 @@ impl Session {
         }
         match outcome {
             Ok(done) => {
-                self.audit_defined(statement);
+                self.audit_defined(statement, done.emptied);
                 self.client.notices.extend(done.notices);
                 self.follow_hold(statement)?;
                 self.transaction.dropped = emptied.or(self.transaction.dropped);

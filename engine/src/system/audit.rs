@@ -90,9 +90,9 @@ impl AuditReader {
                 if self.is_kept_from(asked) {
                     return Ok(Box::new(std::iter::empty()));
                 }
-                (self.about(asked), EntryRange::ALL)
+                (self.about(asked)?, EntryRange::ALL)
             }
-            AuditQuestion::Person(table, key) => (self.about(self.person(*table, key)?), EntryRange::ALL),
+            AuditQuestion::Person(table, key) => (self.about(self.person(*table, key)?)?, EntryRange::ALL),
         };
         let entries = self.snapshot.audit_of(&mentioned, &range)?;
         Ok(self.shown(entries))
@@ -129,7 +129,7 @@ impl AuditReader {
         let (snapshot, person) = (database.store.snapshot(), database.store.pseudonym(microdb));
         let (database, actor) = (database.clone(), Actor::default());
         let reader = AuditReader { database, catalog: catalog.clone(), snapshot, actor, person: Some(person) };
-        let entries = reader.snapshot.audit_of(&reader.about(person), &EntryRange::ALL)?;
+        let entries = reader.snapshot.audit_of(&reader.about(person)?, &EntryRange::ALL)?;
         let (catalog, purposes) = (catalog.clone(), PurposeNames::of(catalog));
         Ok(entries.filter_map(move |entry| match entry {
             Ok(entry) => of_person(entry, person).map(|entry| Ok(told(&entry, microdb, &catalog, &purposes))),
@@ -138,10 +138,9 @@ impl AuditReader {
     }
 
     /// A person, and whatever does not list all whose data it was.
-    fn about(&self, person: Pseudonym) -> Vec<Mentioned> {
-        let published = self.database.published.load();
-        let personal = published.schema.order().iter().map(|table| Mentioned::Unlisted(*table));
-        std::iter::once(Mentioned::Person(person)).chain(personal).collect()
+    fn about(&self, person: Pseudonym) -> Result<Vec<Mentioned>, SqlError> {
+        let tables = self.snapshot.unlisted_tables()?.into_iter().map(Mentioned::Unlisted);
+        Ok(std::iter::once(Mentioned::Person(person)).chain(tables).collect())
     }
 
     /// How a data subject appears in the log.

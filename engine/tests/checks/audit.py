@@ -250,6 +250,13 @@ class Audit(Check):
                 found = self.since(one, mark)
                 self.tally.equal([row[0] for row in found], [operation], statement)
 
+            one.execute("CREATE TABLE kept (id INT PRIMARY KEY, author INT NOT NULL OWNED_BY users(id))")
+            for statement, operation in (("TRUNCATE kept", "truncate"), ("DROP TABLE kept", "define")):
+                mark = self.settled(one)
+                one.execute(statement)
+                found = rows(one, f"SELECT operation, array_length(tables, 1), may_be_more FROM dogwood.audit WHERE number > {mark} AND operation = '{operation}'")
+                self.tally.equal(found, [(operation, 1, True)], f"whose rows went is not known of {statement}")
+
     def refusals(self):
         with self.server.connect() as one:
             one.execute("CREATE ROLE outsider LOGIN")

@@ -34,6 +34,7 @@ class Large(SideFilesCheck):
         self.fill()
         self.tally.case(self.each_kind)
         self.tally.case(self.taken_back)
+        self.tally.case(self.emptied)
         self.tally.case(self.cancelled)
         self.tally.case(self.subscribed)
         self.tally.case(self.beside)
@@ -51,7 +52,7 @@ class Large(SideFilesCheck):
 
     def filling(self):
         return [
-            "TRUNCATE plain", "DELETE FROM notes",
+            "TRUNCATE plain", self.dice.choice(("DELETE FROM notes", "TRUNCATE notes")),
             f"INSERT INTO plain SELECT n, n % 10, repeat('b', 100) || n FROM generate_series(1, {self.count}) n",
             f"""INSERT INTO notes SELECT n, (SELECT min(id) FROM people) + n % 5, (SELECT max(id) FROM people) - n % 7, n % 10, '{WORD} {WORD} {WORD}' || n
                 FROM generate_series(1, {self.count}) n""",
@@ -106,6 +107,42 @@ class Large(SideFilesCheck):
             connection.execute("ROLLBACK")
             self.tally.equal(self.whole(connection, "taken back"), before, "nothing of it stays")
             self.no_files("taken back")
+
+    def emptied(self):
+        """TRUNCATE of what is people's: at once, taken back or not, with rows of others under the same keys."""
+        with self.server.connect() as connection:
+            before, one = self.whole(connection, "before"), rows(connection, "SELECT min(id) FROM people")[0][0]
+            again = f"INSERT INTO notes SELECT n, {one}, NULL, 12, 'anew' FROM generate_series(1, 100) n"
+            of_one = lambda: [row[3]["id"] for row in rows(connection, f"GDPR GET people {one}") if row[0] == "notes"]
+            for end in ("ROLLBACK", "ROLLBACK TO here", "COMMIT"):
+                connection.execute("BEGIN")
+                connection.execute("SAVEPOINT here")
+                began = time.monotonic()
+                connection.execute("TRUNCATE notes")
+                self.tally.that(time.monotonic() - began < 1, "no row is looked at", time.monotonic() - began)
+                self.tally.equal(rows(connection, "SELECT count(*) FROM notes"), [(0,)], "emptied")
+                connection.execute(again)
+                connection.execute("UPDATE notes SET v = v + 1 WHERE id > 50")
+                self.tally.equal(rows(connection, "SELECT count(*), sum(v) FROM notes"), [(100, 1250)], "filled again")
+                connection.execute(end)
+                if "TO" in end:
+                    connection.execute("COMMIT")
+                if end != "COMMIT":
+                    self.tally.equal(self.whole(connection, end), before, f"TRUNCATE, {end}")
+            self.whole(connection, "TRUNCATE")
+            self.tally.equal(sorted(of_one()), list(range(1, 101)), "whose they are")
+            other = rows(connection, "SELECT max(id) FROM people")[0][0]
+            self.tally.equal([row[0] for row in rows(connection, f"GDPR GET people {other}")], ["people"], "whose they were")
+            told = rows(connection, "SELECT tables::text, may_be_more FROM dogwood.audit WHERE operation = 'truncate' ORDER BY number DESC LIMIT 1")
+            self.tally.equal(told, [("{notes}", True)], "the log says of whom they may have been")
+            connection.execute("TRUNCATE notes")
+            self.server.kill()
+            self.server.start()
+        with self.server.connect() as connection:
+            self.tally.equal(rows(connection, "SELECT count(*) FROM notes"), [(0,)], "killed after TRUNCATE")
+            self.tally.equal([row[0] for row in rows(connection, f"GDPR GET people {one}")], ["people"], "and nobody's")
+            self.whole(connection, "killed after TRUNCATE")
+        self.fill()
 
     def cancelled(self):
         with self.server.connect() as connection:

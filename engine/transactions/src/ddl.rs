@@ -39,6 +39,8 @@ pub struct Done {
     pub tag: String,
     /// Notices.
     pub notices: Vec<Notice>,
+    /// Tables of people's rows that it has emptied or dropped.
+    pub emptied: Vec<RelationId>,
 }
 
 /// No one definition takes so many ids.
@@ -170,6 +172,7 @@ fn carry_out(
         }
     }
     let stored = rows_to_lay(transaction, (&old_schema, &new_schema), &laid_anew)?;
+    let emptied = emptied(&old_schema, &effects);
     transaction.define(&old_schema, new_schema.clone());
     let writer = Writer::new(transaction, context, patience.clone());
     let mut change =
@@ -186,7 +189,18 @@ fn carry_out(
             notice.message,
         )
     });
-    Ok((Done { tag, notices: notices.collect() }, laid_anew))
+    Ok((Done { tag, notices: notices.collect(), emptied }, laid_anew))
+}
+
+/// The tables of people's rows that are emptied or dropped.
+fn emptied(schema: &Schema, effects: &[DdlEffect]) -> Vec<RelationId> {
+    let tables = effects.iter().flat_map(|effect| match effect {
+        DdlEffect::DropTable(relation) => std::slice::from_ref(relation),
+        DdlEffect::Truncate(relations) => relations.as_slice(),
+        _ => &[],
+    });
+    let is_personal = |relation: &RelationId| schema.shape(*relation).is_some_and(|shape| shape.personal);
+    tables.copied().filter(is_personal).collect()
 }
 
 /// New sequences and those that are changed or restarted count by a new counter.
@@ -343,7 +357,7 @@ impl SchemaChange<'_> {
             | DdlEffect::RenewSequence { .. }
             | DdlEffect::Replace(_) => Ok(()),
             DdlEffect::DropTable(relation) => self.drop_table(*relation),
-            DdlEffect::Truncate(relations) => relations.iter().try_for_each(|relation| self.truncate(*relation)),
+            DdlEffect::Truncate(relations) => self.truncate_all(relations),
             DdlEffect::BuildIndex { table, index } => self.build_index(*table, *index),
             DdlEffect::DropIndex { index, .. } => {
                 self.writer.transaction.overlay_mut().drop_index(*index);
@@ -396,12 +410,22 @@ impl SchemaChange<'_> {
         Ok(())
     }
 
-    fn truncate(&mut self, relation: RelationId) -> Result<(), SqlError> {
-        let shape = self.shape(relation)?;
-        if !shape.personal && shape.owner_dependents.is_empty() {
-            self.writer.transaction.overlay_mut().truncate(relation);
-            return Ok(());
+    fn truncate_all(&mut self, relations: &[RelationId]) -> Result<(), SqlError> {
+        let is_of_people = |relation: &RelationId| Ok::<_, SqlError>(self.shape(*relation)?.table().data_subject);
+        let with_people = relations.iter().map(is_of_people).collect::<Result<Vec<_>, _>>()?.contains(&true);
+        for relation in relations {
+            let shape = self.shape(*relation)?;
+            // Receipts count people's rows.
+            if shape.owner_dependents.is_empty() && !(shape.personal && with_people) {
+                self.writer.transaction.overlay_mut().truncate(*relation);
+            } else {
+                self.remove_all(*relation, &shape)?;
+            }
         }
+        Ok(())
+    }
+
+    fn remove_all(&mut self, relation: RelationId, shape: &Arc<TableShape>) -> Result<(), SqlError> {
         // Owners of other rows may follow from these: they go one by one. References were the planner's matter.
         let mut row_keys = Vec::new();
         self.each_row(relation, |_, row_key, _| {
@@ -409,7 +433,7 @@ impl SchemaChange<'_> {
             Ok(())
         })?;
         for row_key in row_keys {
-            self.writer.set(&shape, &row_key, None)?;
+            self.writer.set(shape, &row_key, None)?;
             if shape.table().data_subject {
                 self.writer.transaction.overlay_mut().set_subject(relation, row_key, None);
             }

@@ -16,7 +16,7 @@
 use std::collections::BTreeSet;
 use std::ops::{Bound, RangeInclusive};
 
-use repr::Id;
+use repr::{Id, RelationId};
 
 use crate::audit::Pseudonym;
 use crate::audit::group;
@@ -32,6 +32,8 @@ use crate::snapshot::cursor::{Cursor, Direction};
 use crate::store::Store;
 
 const POSTINGS: u8 = 7;
+/// The kind of what is found by tables of which entries do not list all whose data it was.
+const UNLISTED: u8 = 3;
 const POSTED: &[u8] = &[10];
 const RUNS: &[u8] = &[11];
 const PEOPLE: u8 = 12;
@@ -62,7 +64,7 @@ fn key_of(mentioned: Mentioned) -> [u8; 18] {
     let (kind, value) = match mentioned {
         Mentioned::Person(person) => (1, person),
         Mentioned::Role(role) => (2, widened(role)),
-        Mentioned::Unlisted(table) => (3, widened(table.0)),
+        Mentioned::Unlisted(table) => (UNLISTED, widened(table.0)),
         Mentioned::Table(table) => (4, widened(table.0)),
     };
     let mut key = [0; 18];
@@ -217,6 +219,31 @@ impl Snapshot {
             Err(error) => vec![Err(error)],
         });
         Ok(Box::new(found.chain(behind)))
+    }
+
+    /// The tables, those that are gone among them, of which entries do not list all whose data it was.
+    pub fn unlisted_tables(&self) -> Result<BTreeSet<RelationId>, StorageError> {
+        const READ: &str = "read the audit log's postings";
+        let (mut tables, mut next) = (BTreeSet::new(), Some(0));
+        while let Some(least) = next {
+            let lower = widened(least);
+            let from = Bound::Included(lower.as_slice());
+            let mut cursor =
+                Cursor::range(self, Family::Audit, &[POSTINGS, UNLISTED], from, Bound::Unbounded, Direction::Forward);
+            let table = |key: &[u8], _: &[u8]| key.get(14..18)?.try_into().ok().map(Id::from_be_bytes);
+            let Some(table) = cursor.next(READ, table)? else { break };
+            let table = table.ok_or(MALFORMED)?;
+            tables.insert(RelationId(table));
+            next = table.checked_add(1);
+        }
+        for record in self.posted()? + 1..=self.last_record()? {
+            mentions(record, &self.audit_record(record)?, |mentioned| {
+                if let Mentioned::Unlisted(table) = mentioned {
+                    tables.insert(table);
+                }
+            })?;
+        }
+        Ok(tables)
     }
 
     /// Adds the records in a range that postings of a kind name, in all runs: `places` reads a value.

@@ -183,19 +183,25 @@ impl Committer {
 /// table, it is of none of them known whose rows it was.
 pub(super) fn name_subjects(entries: &mut [AuditEntry], overlay: &Overlay, derivation: &Derivation) {
     let writes = |entry: &AuditEntry, relation: RelationId| entry.tables.contains(&relation);
+    // Whose rows those were is not looked up.
+    let is_emptied = |relation: RelationId| {
+        overlay.table(relation).is_some_and(|changes| changes.truncated)
+            || overlay.dropped_tables().iter().any(|table| table.id == relation)
+    };
     for place in 0..entries.len() {
-        let (mut people, mut is_shared) = (Vec::new(), false);
+        let (mut people, mut more) = (Vec::new(), false);
         for relation in &*entries[place].tables {
             let before = people.len();
             add_subjects(&mut people, *relation, overlay, derivation);
             if people.len() > before {
-                is_shared |= entries.iter().filter(|entry| writes(entry, *relation)).count() > 1;
+                more |= entries.iter().filter(|entry| writes(entry, *relation)).count() > 1;
             }
+            more |= is_emptied(*relation);
         }
         people.sort_unstable();
         people.dedup();
         let entry = &mut entries[place];
-        entry.scope.may_be_more |= is_shared;
+        entry.scope.may_be_more |= more;
         if people.len() > SUBJECTS_LISTED_MAX {
             entry.scope.may_be_more = true;
         }
