@@ -11,7 +11,7 @@ use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::parse::star::without_star;
 use crate::scalar::FunctionKind;
-use crate::scalar::cast::CastContext;
+use crate::scalar::cast::{CastContext, can_coerce};
 use crate::scalar::func::parse_identifier;
 use crate::scalar::registry::{self, FunctionMatch};
 use repr::ScalarType;
@@ -520,16 +520,7 @@ impl Resolver<'_> {
                 conditions.push(self.quantified_array("=", left.clone(), array, false, position)?.expr);
             }
             if let Some(common) = common {
-                let is_padded = several && common == ScalarType::Bpchar;
-                let mut typed = Vec::with_capacity(items.len());
-                for item in items {
-                    typed.push(if item.is_unknown() || is_padded && !has_column(&item.expr) {
-                        self.coerce(item, &common).map_err(|error| error.at(position))?
-                    } else {
-                        item
-                    });
-                }
-                items = typed;
+                items = self.of_common(items, &common, several).map_err(|error| error.at(position))?;
             }
             for item in items {
                 let equal = self.operate("=", left.clone(), item, position)?;
@@ -543,6 +534,21 @@ impl Resolver<'_> {
 }
 
 impl Resolver<'_> {
+    /// The items of a list, those converted that are compared as their common type: of no type, or where there are several without
+    /// columns what is padded, and what becomes that type as well as that type becomes its own: no operator is the better one.
+    fn of_common(&mut self, items: Vec<Typed>, common: &ScalarType, several: bool) -> Result<Vec<Typed>, PlanError> {
+        let becomes = |from: &ScalarType, to: &ScalarType| can_coerce(from, to, CastContext::Implicit);
+        let is_either = |own: &ScalarType| own != common && becomes(own, common) && becomes(common, own);
+        let is_converted = |item: &Typed| {
+            several && !has_column(&item.expr) && (*common == ScalarType::Bpchar || is_either(item.scalar()))
+        };
+        let each = items.into_iter().map(|item| match item.is_unknown() || is_converted(&item) {
+            true => self.coerce(item, common),
+            false => Ok(item),
+        });
+        each.collect()
+    }
+
     /// The items of a list; apart from them literals of its runs that are compared with an operand of a type of its own, and those
     /// that are cast as arrays.
     fn list_items(&mut self, left: &Typed, list: &[Expr]) -> Result<(Vec<Typed>, Grouped, Vec<Typed>), PlanError> {

@@ -81,3 +81,12 @@ SELECT * FROM mac_keyed ORDER BY k;
 SELECT castsource::regtype, casttarget::regtype, castfunc::regprocedure, castcontext, castmethod FROM pg_cast WHERE 829 IN (castsource, casttarget) ORDER BY oid;
 SELECT oprname, oprleft::regtype, oprright::regtype, oprresult::regtype, oprcode FROM pg_operator WHERE 829 IN (oprleft, oprright) OR 774 IN (oprleft, oprright) ORDER BY oid;
 SELECT opcname, opcintype::regtype, opcdefault FROM pg_opclass WHERE opcintype IN (829, 774) AND opcname NOT LIKE '%bloom%' AND opcname NOT LIKE '%multi%' ORDER BY oid;
+-- Each of the two types becomes the other: of several items their common type decides, of one nothing does.
+select '08:00:2b:01:02:03'::macaddr in ('08:00:2b:01:02:03'::macaddr, '08:00:2b:01:02:03'::macaddr8) as r;
+select '08:00:2b:01:02:03'::macaddr8 in ('08:00:2b:01:02:03'::macaddr, '08:00:2b:01:02:04'::macaddr8) as r;
+select '08:00:2b:01:02:03'::macaddr in ('08:00:2b:01:02:03'::macaddr8, '08:00:2b:01:02:04'::macaddr8) as r;
+select '08:00:2b:01:02:03'::macaddr in ('08:00:2b:01:02:03:04:05'::macaddr8, '08:00:2b:01:02:03'::macaddr) as r;
+select '08:00:2b:01:02:03'::macaddr in ('08:00:2b:01:02:03'::macaddr8) as r;
+select '08:00:2b:01:02:03'::macaddr in (null, '08:00:2b:01:02:03'::macaddr8) as r;
+select 'a'::varchar in ('a'::text, 'b'::varchar), 'a'::char(3) in ('a'::text, 'a  '::text), 'a  '::text in ('a'::char(3), 'b'::char(3)) as r;
+select 1::oid in (1::regclass::oid, 1::int4), 1::int4 in (1::oid, 1::int8) as r;
