@@ -212,19 +212,6 @@ impl LayeredSnapshot {
         Ok(self.base.snapshot.subject(relation, row_key)?)
     }
 
-    /// A personal row's owners, whichever layer knows them.
-    pub fn owners_of(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
-        for layer in self.layers.iter().rev() {
-            if let Some(owners) = layer.owners(relation, row_key) {
-                return Ok(owners.clone());
-            }
-            if layer.table(relation).is_some_and(|changes| changes.truncated) {
-                return Ok(Owners::new());
-            }
-        }
-        self.stored_owners(relation, row_key)
-    }
-
     /// Whether a row is there, without opening its seal.
     pub fn exists(&self, shape: &TableShape, row_key: &RowKey) -> Result<bool, SqlError> {
         let relation = shape.id();

@@ -122,8 +122,20 @@ impl LayeredSnapshot {
         })
     }
 
-    /// A personal row's owners.
-    pub(super) fn stored_owners(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
+    /// A personal row's owners, whichever layer knows them.
+    pub fn owners_of(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
+        for layer in self.layers.iter().rev() {
+            if let Some(owners) = layer.owners(relation, row_key) {
+                return Ok(owners.clone());
+            }
+            if layer.table(relation).is_some_and(|changes| changes.truncated) {
+                return Ok(Owners::new());
+            }
+        }
+        self.stored_owners(relation, row_key)
+    }
+
+    fn stored_owners(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
         if let Some(owner) = self.known().and_then(|known| known.owner(relation, row_key)) {
             return Ok(vec![(owner, 1)]);
         }
