@@ -128,9 +128,6 @@ impl LayeredSnapshot {
             if let Some(owners) = layer.owners(relation, row_key) {
                 return Ok(owners.clone());
             }
-            if layer.table(relation).is_some_and(|changes| changes.truncated) {
-                return Ok(Owners::new());
-            }
         }
         self.stored_owners(relation, row_key)
     }
