@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
+use repr::poll;
 use rocksdb::{
     BlockBasedIndexType, BlockBasedOptions, Cache, DB, IngestExternalFileOptions, LogLevel, Options, WriteBatch,
 };
@@ -84,8 +85,12 @@ impl Scratch {
         self.db.as_ref().expect("it is closed when it is dropped")
     }
 
-    pub(crate) fn write(&self, writes: WriteBatch) -> Result<(), StorageError> {
-        let written = self.db().write_without_wal(writes).map_err(rocks::failed("write rows of a large transaction"));
+    pub(crate) fn write(&self, writes: &WriteBatch) -> Result<(), StorageError> {
+        // What it holds in memory has a bound, and goes with a thread of its own: it is not the statement's.
+        let apart = poll::alone();
+        let written = self.db().write_without_wal(WriteBatch::from_data(writes.data()));
+        drop(apart);
+        let written = written.map_err(rocks::failed("write rows of a large transaction"));
         if written.is_err() {
             self.broken.store(true, Ordering::Relaxed);
         }
@@ -149,7 +154,7 @@ mod tests {
         for first in (0..KEYS).step_by(10_000) {
             let mut writes = WriteBatch::default();
             (first..first + 10_000).for_each(|key| writes.put(key.to_be_bytes(), [7; 16]));
-            scratch.write(writes).expect("is written");
+            scratch.write(&writes).expect("is written");
         }
         scratch.db().compact_range::<&[u8], &[u8]>(None, None);
         set_perf_stats(PerfStatsLevel::EnableCount);

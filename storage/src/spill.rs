@@ -250,7 +250,7 @@ impl SpilledRows {
         store.check_room_for(writes.size_in_bytes() as u64)?;
         self.noted.covers.fetch_or(covers, Ordering::Relaxed);
         self.noted.rewrites.fetch_or(rewrites, Ordering::Relaxed);
-        part.scratch.write(writes)?;
+        part.scratch.write(&writes)?;
         self.noted.rows.fetch_add(rows, Ordering::Relaxed);
         Ok(())
     }
@@ -413,7 +413,7 @@ impl Drop for SharedPart {
             let mut writes = WriteBatch::default();
             writes.delete_range(self.number.to_be_bytes(), (self.number + 1).to_be_bytes());
             // Where it fails, they stand there until the last part goes.
-            let _gone = self.scratch.write(writes);
+            let _gone = self.scratch.write(&writes);
         }
     }
 }

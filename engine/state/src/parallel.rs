@@ -5,7 +5,7 @@
 //! Helpers are there from the first work on, one for each other processor, and sleep in between.
 
 use parking_lot::Mutex;
-use repr::poll;
+use repr::poll::{self, Overseer};
 use std::ops::{Deref, DerefMut};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -84,14 +84,29 @@ pub fn begin<R: Send + 'static>(parts: usize, work: impl Fn(usize) -> R + Send +
 /// Leaves to a thread of its own what is no longer needed and is long to take apart. For plain memory: a store or a snapshot must be
 /// gone when whoever held it is.
 pub fn discard(what: impl Send + 'static) {
-    static DISCARDED: LazyLock<Option<Mutex<Sender<Box<dyn Send>>>>> = LazyLock::new(|| {
-        let (sender, receiver) = channel::<Box<dyn Send>>();
-        let free = move || receiver.into_iter().for_each(drop);
+    static DISCARDED: LazyLock<Option<Mutex<Sender<Discarded>>>> = LazyLock::new(|| {
+        let (sender, receiver) = channel::<Discarded>();
+        let free = move || receiver.into_iter().for_each(Discarded::free);
         std::thread::Builder::new().name("discarded".into()).spawn(free).is_ok().then(|| Mutex::new(sender))
     });
     if let Some(sender) = &*DISCARDED {
         // Gives it back, to go here, where nobody takes it.
-        let _sent = sender.lock().send(Box::new(what));
+        let _sent = sender.lock().send(Discarded { what: Box::new(what), held_by: poll::overseer() });
+    }
+}
+
+/// What goes, and whose it was.
+struct Discarded {
+    what: Box<dyn Send>,
+    held_by: Option<Arc<dyn Overseer>>,
+}
+
+impl Discarded {
+    fn free(self) {
+        let Discarded { what, held_by } = self;
+        // Who has held it holds it no longer.
+        let _overseen = held_by.as_ref().map(poll::under);
+        drop(what);
     }
 }
 

@@ -262,16 +262,31 @@ impl State {
         before.people.values().copied().filter(|person| !now.contains(person)).collect()
     }
 
-    /// What an erasure's receipt says: of each table rows deleted, changed, and without this owner any more.
-    pub fn counts_since(&self, before: &State, person: Person) -> BTreeMap<String, [u64; 3]> {
+    /// What an erasure's receipt says: of each table rows deleted, changed, and without this owner any more. Of several who go each
+    /// has their own, and of what was nobody's of them what named theirs.
+    pub fn counts_since(&self, before: &State, person: Person, gone: &BTreeSet<Person>) -> BTreeMap<String, [u64; 3]> {
         let mut counts: BTreeMap<String, [u64; 3]> = BTreeMap::new();
         let (then, now) = (before.owners(), self.owners());
+        let who_go = |place: &Place| -> BTreeSet<Person> {
+            let owners = then.get(place).into_iter().flat_map(BTreeMap::keys).chain(before.people.get(place));
+            owners.copied().filter(|owner| gone.contains(owner)).collect()
+        };
         for (place, row) in &before.rows {
+            let after = self.rows.get(place);
+            let own = who_go(place);
+            let is_theirs = match own.is_empty() {
+                _ if gone.len() == 1 => true,
+                false => own.contains(&person),
+                true => REFERENCES.iter().filter(|of| of.0 == place.0).any(|(_, column, target, ..)| {
+                    let is_same = after.is_some_and(|after| after[*column] == row[*column]);
+                    !is_same && row[*column].is_some_and(|far| who_go(&(*target, far)).contains(&person))
+                }),
+            };
             let of_table = counts.entry(TABLES[place.0].to_owned()).or_default();
-            match self.rows.get(place) {
-                None => of_table[0] += 1,
+            match after {
+                None => of_table[0] += u64::from(is_theirs),
                 Some(after) => {
-                    of_table[1] += u64::from(after != row);
+                    of_table[1] += u64::from(is_theirs && after != row);
                     let has = |owners: &BTreeMap<Place, Owners>| {
                         owners.get(place).is_some_and(|owners| owners.contains_key(&person))
                     };
