@@ -6,7 +6,7 @@
 //! ```
 //! Memory is what the allocator counts: each thread that works for the statement adds what it was given and has not given
 //! back since it was asked last, so that nothing has to be counted by hand. What caches keep of what passes through is not
-//! the statement's. A refusal stands until the next statement begins. Views have an account each; subject requests that of
+//! the statement's, nor what scratch stores hold, which another thread frees; what is left to `parallel::discard` is until it is gone. A refusal stands until the next statement begins. Views have an account each; subject requests that of
 //! their session.
 
 use crate::SqlError;
