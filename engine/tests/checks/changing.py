@@ -369,7 +369,7 @@ class Changing(SideFilesCheck):
 
     def bounded(self):
         """What is changed is not held in memory: whole, it would take 300 MB. The store's own caches, which have a bound, are told with it:
-        up to 165 MB, and no more at four times the rows."""
+        up to 165 MB, and no more at twice these rows."""
         count, taken = 320_000, {}
         with self.server.connect() as connection:
             # What it has given away is not held against it.

@@ -411,21 +411,21 @@ impl SchemaChange<'_> {
     }
 
     fn truncate_all(&mut self, relations: &[RelationId]) -> Result<(), SqlError> {
-        let is_of_people = |relation: &RelationId| Ok::<_, SqlError>(self.shape(*relation)?.table().data_subject);
-        let with_people = relations.iter().map(is_of_people).collect::<Result<Vec<_>, _>>()?.contains(&true);
-        for relation in relations {
-            let shape = self.shape(*relation)?;
+        let shapes = relations.iter().map(|relation| self.shape(*relation)).collect::<Result<Vec<_>, _>>()?;
+        let with_people = shapes.iter().any(|shape| shape.table().data_subject);
+        for shape in &shapes {
             // Receipts count people's rows.
             if shape.owner_dependents.is_empty() && !(shape.personal && with_people) {
-                self.writer.transaction.overlay_mut().truncate(*relation);
+                self.writer.transaction.overlay_mut().truncate(shape.id());
             } else {
-                self.remove_all(*relation, &shape)?;
+                self.remove_all(shape)?;
             }
         }
         Ok(())
     }
 
-    fn remove_all(&mut self, relation: RelationId, shape: &Arc<TableShape>) -> Result<(), SqlError> {
+    fn remove_all(&mut self, shape: &Arc<TableShape>) -> Result<(), SqlError> {
+        let relation = shape.id();
         // Owners of other rows may follow from these: they go one by one. References were the planner's matter.
         let mut row_keys = Vec::new();
         self.each_row(relation, |_, row_key, _| {

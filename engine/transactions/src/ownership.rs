@@ -47,6 +47,15 @@ pub struct RowDelta {
     pub new: Owners,
 }
 
+impl RowDelta {
+    /// Who has it no more, of a row that stays.
+    pub(crate) fn disowned(&self) -> impl Iterator<Item = MicroDbId> {
+        let has = |owner: &MicroDbId| self.new.iter().any(|(has, _)| has == owner);
+        let owners = self.old.iter().map(|(owner, _)| *owner);
+        owners.filter(move |owner| self.after.is_some() && !has(owner))
+    }
+}
+
 /// Changes of personal tables, by table and row.
 pub type RowDeltas = BTreeMap<RelationId, BTreeMap<RowKey, RowDelta>>;
 

@@ -5,6 +5,7 @@ mod shares;
 use crate::ownership::{Between, Derivation};
 use planner::catalog::own_tables;
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
+use state::overlay::Change;
 use state::{SqlError, clock};
 use std::collections::{BTreeMap, BTreeSet};
 use storage::Batch;
@@ -20,6 +21,17 @@ pub struct TableCounts {
     pub anonymized: u64,
     /// Survivors that lost this subject's copy.
     pub disowned: u64,
+}
+
+impl TableCounts {
+    /// Counts a row that goes, or stays and is another.
+    fn count(&mut self, change: &Change) {
+        match (&change.before, &change.after) {
+            (Some(_), None) => self.deleted += 1,
+            (Some(before), Some(after)) if before != after => self.anonymized += 1,
+            (Some(_) | None, Some(_)) | (None, None) => {}
+        }
+    }
 }
 
 /// The outcome, by table name.
@@ -189,21 +201,11 @@ pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId
     let mut by_relation: BTreeMap<RelationId, TableCounts> = BTreeMap::new();
     for (relation, changes) in between.overlay.tables().filter(|(relation, _)| is_of_people(*relation)) {
         let counts = by_relation.entry(relation).or_default();
-        for change in changes.rows.values() {
-            match (&change.before, &change.after) {
-                (Some(_), None) => counts.deleted += 1,
-                (Some(before), Some(after)) if before != after => counts.anonymized += 1,
-                (Some(_) | None, Some(_)) | (None, None) => {}
-            }
-        }
+        changes.rows.values().for_each(|change| counts.count(change));
     }
     for (relation, rows) in derivation.tables.iter().filter(|(relation, _)| is_of_people(**relation)) {
         let counts = by_relation.entry(*relation).or_default();
-        for row in rows.values() {
-            let had = row.old.iter().any(|(owner, _)| *owner == subject);
-            let has = row.new.iter().any(|(owner, _)| *owner == subject);
-            counts.disowned += u64::from(had && !has && row.after.is_some());
-        }
+        counts.disowned += rows.values().filter(|row| row.disowned().any(|owner| owner == subject)).count() as u64;
     }
     by_name(between, by_relation)
 }

@@ -1,7 +1,7 @@
 //! What of a commit that erases several people each of their receipts counts: their own rows, and what named these.
 
 use super::{Counts, TableCounts, by_name, is_of_people};
-use crate::ownership::{Between, Derivation};
+use crate::ownership::{Between, Derivation, RowDelta};
 use repr::hash::{HashMap, HashSet};
 use repr::{MicroDbId, RelationId, RowKey};
 use state::SqlError;
@@ -64,11 +64,7 @@ impl Sharing<'_> {
             }
         }
         for person in concerned {
-            let counts = self.shares.entry(person).or_default().entry(shape.id()).or_default();
-            match change.after {
-                None => counts.deleted += 1,
-                Some(_) => counts.anonymized += 1,
-            }
+            self.shares.entry(person).or_default().entry(shape.id()).or_default().count(change);
         }
         Ok(())
     }
@@ -93,13 +89,9 @@ impl Sharing<'_> {
     /// Rows that stay, and are theirs no more.
     fn disowned(&mut self) {
         for (relation, rows) in self.derivation.tables.iter().filter(|(relation, _)| is_of_people(**relation)) {
-            for row in rows.values().filter(|row| row.after.is_some()) {
-                for (owner, _) in &row.old {
-                    if !row.new.iter().any(|(has, _)| has == owner)
-                        && let Some(tables) = self.shares.get_mut(owner)
-                    {
-                        tables.entry(*relation).or_default().disowned += 1;
-                    }
+            for owner in rows.values().flat_map(RowDelta::disowned) {
+                if let Some(tables) = self.shares.get_mut(&owner) {
+                    tables.entry(*relation).or_default().disowned += 1;
                 }
             }
         }
