@@ -6,11 +6,13 @@
 mod stand_in_logs;
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::thread::{self, JoinHandle};
 use std::{fs, io};
 
 use rocksdb::{
     BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBRecoveryMode,
-    DataBlockIndexType, ErrorKind, LogLevel, Options, SliceTransform,
+    DataBlockIndexType, Env, ErrorKind, LogLevel, Options, SliceTransform,
 };
 
 use crate::error::{RocksFailure, StorageError};
@@ -223,8 +225,29 @@ pub(crate) fn check_files(path: &Path) -> Result<(), StorageError> {
     if manifest.is_file() { Ok(()) } else { Err(missing(&manifest)) }
 }
 
+/// How much merging gives way to statements, where processors are short: see nice(2). It is never held up for good: writers wait
+/// when too much waits to be merged.
+const MERGING_NICENESS: i32 = 5;
+
+/// Starts the thread that merges, once a process: it would start with the first merge, as an equal of whoever brings that about.
+fn start_merging_thread() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        let start = || {
+            let Ok(mut threads) = Env::new() else { return };
+            // A thread is as patient as the one that starts it.
+            let _as_before = rustix::process::nice(MERGING_NICENESS);
+            threads.set_low_priority_background_threads(1);
+        };
+        // Where there is no thread to be had RocksDB says so itself.
+        let starting = thread::Builder::new().name("merging".into()).spawn(start);
+        let _started = starting.map(JoinHandle::join);
+    });
+}
+
 /// Opens the database with its families.
 pub(crate) fn open(path: &Path, cache: &Cache, access: Access) -> Result<DB, StorageError> {
+    start_merging_thread();
     let opened = match access {
         Access::Create | Access::Write => DB::open_cf_descriptors(&options(access)?, path, families(cache, access)?),
         Access::Read | Access::Judge => open_to_read(path, None, cache, access)?,
