@@ -8,7 +8,7 @@ mod login_rules;
 pub(crate) mod registers;
 
 use audit::AuditReader;
-use operators::once::{FoundRows, NumberRange, SystemRows, WantedRows};
+use operators::once::{FoundRows, NumberRange, SystemRows, WantedColumns, WantedRows};
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use planner::system::{
@@ -29,9 +29,9 @@ use views::publication::Standing;
 
 impl Catalogs {
     /// `dogwood.audit`
-    fn audit(&self, numbers: &NumberRange) -> Result<FoundRows, SqlError> {
+    fn audit(&self, numbers: &NumberRange, columns: WantedColumns) -> Result<FoundRows, SqlError> {
         let range = EntryRange { numbers: numbers.first..=numbers.last, reverse: numbers.reverse, ..EntryRange::ALL };
-        AuditReader::new(&self.database, &self.catalog, &self.context.environment.actor())?.rows(&range)
+        AuditReader::new(&self.database, &self.catalog, &self.context.environment.actor())?.rows(&range, columns)
     }
 
     /// `dogwood.receipts`: to a person's own login the person's.
@@ -164,11 +164,11 @@ impl Catalogs {
 
 impl SystemRows for Catalogs {
     fn rows(&self, relation: RelationId, wanted: WantedRows) -> Option<Result<FoundRows, SqlError>> {
-        let WantedRows { numbers, values } = wanted;
+        let WantedRows { numbers, values, columns } = wanted;
         let found = planner::system::find_by_id(relation)?;
         let rows = match relation {
             RECEIPTS => return Some(Ok(self.receipts(&numbers))),
-            AUDIT => return Some(self.audit(&numbers)),
+            AUDIT => return Some(self.audit(&numbers, columns)),
             ERASURES => return Some(Ok(self.erasures(&numbers))),
             VIEWS => Ok(self.views()),
             OPERATORS => self.operators(),

@@ -4,7 +4,7 @@ use crate::access::{Chosen, Places, choose, key_values, range, tell};
 use crate::leaf::{KEYS_AT_ONCE_FIRST, KEYS_AT_ONCE_MAX, Leaf};
 use crate::leaf_rows::{Find, InTurn, LeafRows, ScannedRows, stored};
 use crate::mfp::through;
-use crate::once::{NumberRange, OneShot, PackedPull, Pull, WantedRows, Whole, bag, nothing};
+use crate::once::{NumberRange, OneShot, PackedPull, Pull, WantedColumns, WantedRows, Whole, bag, nothing};
 use crate::plan::children;
 use crate::sweep::Sweep;
 use crate::top_k::{limit, offset};
@@ -31,7 +31,8 @@ pub fn stream<'p>(plan: &'p Plan, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, 
     };
     if let Some(found) = planner::system::find_by_id(*relation)
         && let values = wanted_values(found, mfp, &shot.eval)
-        && let Some(rows) = shot.system.rows(*relation, WantedRows { numbers: numbers(access, shot)?, values })
+        && let columns = WantedColumns::of(mfp)
+        && let Some(rows) = shot.system.rows(*relation, WantedRows { numbers: numbers(access, shot)?, values, columns })
     {
         let (watch, mut ticker) = (shot.watch.clone(), Ticker::default());
         let rows = rows?.map(move |row| ticker.tick(&watch).and(row));

@@ -11,14 +11,14 @@ use crate::plan::Recursion;
 use crate::profile::Profile;
 use parking_lot::Mutex;
 use planner::plan::{LocalId, Plan};
-use planner::scalar::EvalContext;
+use planner::scalar::{EvalContext, Mfp};
 use repr::{ColumnIndex, Datum, RelationId, Row, poll};
 use state::SqlError;
 use state::answer::Stored;
 use state::interrupt::{Ticker, Watch};
 use state::reader::Reader;
 use std::any::Any;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Rows one after another.
@@ -94,6 +94,35 @@ pub struct WantedRows {
     pub numbers: NumberRange,
     /// Values that they have, by column.
     pub values: Vec<(ColumnIndex, Datum)>,
+    /// What is looked at of them.
+    pub columns: WantedColumns,
+}
+
+/// Which columns of rows are looked at; the others may be NULL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WantedColumns {
+    /// All.
+    All,
+    /// These.
+    Some(HashSet<usize>),
+}
+
+impl WantedColumns {
+    /// Those that an evaluation looks at.
+    pub fn of(mfp: &Mfp) -> WantedColumns {
+        match mfp.is_identity() {
+            true => WantedColumns::All,
+            false => WantedColumns::Some(mfp.columns().into_iter().collect()),
+        }
+    }
+
+    /// Whether this is one of them.
+    pub fn has(&self, column: usize) -> bool {
+        match self {
+            WantedColumns::All => true,
+            WantedColumns::Some(columns) => columns.contains(&column),
+        }
+    }
 }
 
 /// Which rows of a numbered relation are wanted.

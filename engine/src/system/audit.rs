@@ -4,7 +4,7 @@
 //! GET and EXPORT tell WITH AUDIT.
 
 use crate::system::breach;
-use operators::once::FoundRows;
+use operators::once::{FoundRows, WantedColumns};
 use planner::catalog::{Actor, Catalog, RoleId};
 use planner::scalar::AuditQuestion;
 use repr::datetime::Zone;
@@ -58,15 +58,15 @@ impl AuditReader {
         if !catalog.reads_audit(role) {
             return Err(SqlError::new("42501", "permission denied for table audit"));
         }
-        database.record_waiting()?;
+        database.record_to_read()?;
         let snapshot = database.store.snapshot();
         Ok(AuditReader { database: database.clone(), catalog: catalog.clone(), snapshot, actor: actor.clone(), person })
     }
 
-    /// The entries of a range.
-    pub fn rows(self, range: &EntryRange) -> Result<FoundRows, SqlError> {
+    /// The entries of a range, as far as they are looked at.
+    pub fn rows(self, range: &EntryRange, columns: WantedColumns) -> Result<FoundRows, SqlError> {
         let entries = self.snapshot.audit(range)?;
-        Ok(self.shown(entries))
+        Ok(self.shown(entries, columns))
     }
 
     /// The entries that answer a question.
@@ -81,7 +81,7 @@ impl AuditReader {
             AuditQuestion::Breach { role, from, to, people } => {
                 return self.touched(role.as_deref(), between(*from, *to), *people);
             }
-            AuditQuestion::Between(from, to) => return self.rows(&between(*from, *to)),
+            AuditQuestion::Between(from, to) => return self.rows(&between(*from, *to), WantedColumns::All),
             AuditQuestion::Role(name, from, to) => (vec![self.role(name)?], between(*from, *to)),
             AuditQuestion::Table(table, from, to) => (vec![Mentioned::Table(*table)], between(*from, *to)),
             AuditQuestion::Pseudonym(text) => {
@@ -95,7 +95,7 @@ impl AuditReader {
             AuditQuestion::Person(table, key) => (self.about(self.person(*table, key)?)?, EntryRange::ALL),
         };
         let entries = self.snapshot.audit_of(&mentioned, &range)?;
-        Ok(self.shown(entries))
+        Ok(self.shown(entries, WantedColumns::All))
     }
 
     fn role(&self, name: &str) -> Result<Mentioned, SqlError> {
@@ -125,7 +125,7 @@ impl AuditReader {
         catalog: &Arc<Catalog>,
         microdb: MicroDbId,
     ) -> Result<impl Iterator<Item = Result<Jsonb, SqlError>> + Send + use<>, SqlError> {
-        database.record_waiting()?;
+        database.record_to_read()?;
         let (snapshot, person) = (database.store.snapshot(), database.store.pseudonym(microdb));
         let (database, actor) = (database.clone(), Actor::default());
         let reader = AuditReader { database, catalog: catalog.clone(), snapshot, actor, person: Some(person) };
@@ -174,15 +174,16 @@ impl AuditReader {
         persons.map(|role| role.0).collect()
     }
 
-    fn shown(self, entries: LoggedEntries) -> FoundRows {
+    fn shown(self, entries: LoggedEntries, columns: WantedColumns) -> FoundRows {
         let others = self.others();
         let AuditReader { catalog, snapshot, person, .. } = self;
         let mut statements = StatementTexts { snapshot, texts: HashMap::new() };
         let purposes = PurposeNames::of(&catalog);
         Box::new(seen(entries, person, others).map(move |seen| {
             let seen = seen?;
-            let text = statements.text(&seen.entry.statement)?;
-            Ok(row(&seen, text, &catalog, &purposes))
+            let reads_text = columns.has(column::STATEMENT);
+            let text = if reads_text { statements.text(&seen.entry.statement)? } else { Datum::Null };
+            Ok(row(&seen, text, (&catalog, &purposes), &columns))
         }))
     }
 }
@@ -280,7 +281,25 @@ pub(super) fn role_name(catalog: &Catalog, id: u32) -> Option<String> {
     (id != 0).then(|| name(id))
 }
 
-fn row(seen: &ToldEntry, statement: Datum, catalog: &Catalog, purposes: &PurposeNames) -> Row {
+/// Columns of `dogwood.audit` that are not made unless they are looked at: texts, and lists of them.
+mod column {
+    pub(super) const OPERATION: usize = 2;
+    pub(super) const TABLES: usize = 3;
+    pub(super) const SUBJECTS: usize = 4;
+    pub(super) const LOGIN: usize = 7;
+    pub(super) const ROLE: usize = 8;
+    pub(super) const ADDRESS: usize = 9;
+    pub(super) const STATEMENT: usize = 11;
+    pub(super) const KEY: usize = 12;
+    pub(super) const PURPOSE: usize = 15;
+}
+
+fn row(
+    seen: &ToldEntry,
+    statement: Datum,
+    (catalog, purposes): (&Catalog, &PurposeNames),
+    columns: &WantedColumns,
+) -> Row {
     let ToldEntry { entry, rows } = seen;
     let count = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
     let text = |text: String| Datum::Text(text.into());
@@ -289,22 +308,23 @@ fn row(seen: &ToldEntry, statement: Datum, catalog: &Catalog, purposes: &Purpose
     let role = |id: u32| role_name(catalog, id).map_or(Datum::Null, text);
     let purpose = |id: u32| text(purposes.name(id).into_owned());
     let actor = &entry.actor;
+    let of = |column: usize, make: &dyn Fn() -> Datum| if columns.has(column) { make() } else { Datum::Null };
     Row::pack(&[
         count(entry.number),
         Datum::Timestamptz(entry.time_us),
-        text(entry.operation.name().to_lowercase()),
-        texts(entry.tables.iter().map(table).collect()),
-        texts(entry.subjects.iter().map(|subject| hexadecimal(subject)).collect()),
+        of(column::OPERATION, &|| text(entry.operation.name().to_lowercase())),
+        of(column::TABLES, &|| texts(entry.tables.iter().map(table).collect())),
+        of(column::SUBJECTS, &|| texts(entry.subjects.iter().map(|subject| hexadecimal(subject)).collect())),
         count(entry.subjects_total),
         rows.map_or(Datum::Null, count),
-        role(actor.login),
-        role(actor.role),
-        actor.address.map_or(Datum::Null, |address| text(address.to_string())),
+        of(column::LOGIN, &|| role(actor.login)),
+        of(column::ROLE, &|| role(actor.role)),
+        of(column::ADDRESS, &|| actor.address.map_or(Datum::Null, |address| text(address.to_string()))),
         count(entry.commit.0),
         statement,
-        entry.key.map_or(Datum::Null, |key| text(hexadecimal(&key))),
+        of(column::KEY, &|| entry.key.map_or(Datum::Null, |key| text(hexadecimal(&key)))),
         Datum::Bool(entry.scope.may_be_more),
         Datum::Bool(entry.scope.undone),
-        actor.purpose.map_or(Datum::Null, purpose),
+        of(column::PURPOSE, &|| actor.purpose.map_or(Datum::Null, purpose)),
     ])
 }

@@ -117,6 +117,8 @@ enum Request {
     Tick(TickRequest),
     /// What waits for the audit log is to be written.
     Record,
+    /// The same, and somebody reads it then.
+    RecordToRead(SyncSender<Result<CommitTime, SqlError>>),
     /// Rows are to be sealed anew.
     Reseal(ResealRequest),
 }
@@ -444,10 +446,11 @@ impl Worker for Committer {
     type Work = Request;
 
     fn work(&mut self, requests: Vec<Request>) {
-        let (mut group, mut records) = (Vec::new(), false);
+        let (mut group, mut records, mut readers) = (Vec::new(), false, Vec::new());
         for request in requests {
             match request {
                 Request::Record => records = true,
+                Request::RecordToRead(reply) => readers.push(reply),
                 // By itself: nobody's changes are copied to stand beside so many.
                 Request::Commit(request) if request.is_large() => {
                     self.commit(std::mem::take(&mut group));
@@ -469,9 +472,7 @@ impl Worker for Committer {
             }
         }
         self.commit(group);
-        if records {
-            self.record();
-        }
+        self.record_for(records, readers);
     }
 }
 

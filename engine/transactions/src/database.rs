@@ -277,6 +277,19 @@ impl Database {
         }))
     }
 
+    /// Has what waits for the audit log written, for whoever reads that next. Of those who have only read it need not be durable;
+    /// what commits say of themselves is shown once their rows are.
+    pub fn record_to_read(&self) -> Result<(), SqlError> {
+        if self.audit.waiting() == 0 && !self.audit.rounds.are_under_way() {
+            return Ok(());
+        }
+        let written = self.pipeline.record_to_read()?;
+        match written > self.published.load().time {
+            true => self.pipeline.record_waiting(&self.published.load().schema),
+            false => Ok(()),
+        }
+    }
+
     /// Has what waits for the audit log written, and waits until it is durable.
     pub fn record_waiting(&self) -> Result<(), SqlError> {
         match self.audit.waiting() {

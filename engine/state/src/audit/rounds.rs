@@ -92,6 +92,11 @@ impl Rounds {
         state.taken
     }
 
+    /// Whether one is taken, and not durable.
+    pub fn are_under_way(&self) -> bool {
+        self.state.lock().under_way > 0
+    }
+
     /// All up to a round are on the disk, so many of them since the last time: what follows is for the caller to do.
     pub fn durable(&self, round: u64, rounds: usize) -> Heard {
         let mut state = self.state.lock();

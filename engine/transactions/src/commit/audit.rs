@@ -2,7 +2,9 @@
 
 use super::flush::{Work, WrittenGroup};
 use super::stage::Stage;
-use super::{CommitPipeline, Committer, Outcome, PreparedCommit, REDERIVE_ROWS_MAX, Request, statement_key};
+use super::{
+    CommitPipeline, Committer, Outcome, PreparedCommit, REDERIVE_ROWS_MAX, Request, shutting_down, statement_key,
+};
 use crate::ownership::Derivation;
 use planner::catalog::own_tables::{REQUEST_ANSWERED_AT, REQUESTS_MADE};
 use repr::{CommitTime, Datum, MicroDbId, RelationId};
@@ -14,6 +16,7 @@ use state::published::Published;
 use state::shape::Schema;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use storage::audit::{AuditActor, AuditEntry, AuditOperation, AuditScope, LogReference, SUBJECTS_LISTED_MAX};
 use storage::{Batch, Store};
@@ -62,6 +65,17 @@ impl CommitPipeline {
             batch.append_reference(store, *reference, &entry)?;
         }
         self.record_batch(&published.schema, batch)
+    }
+
+    /// Has what waits for the audit log written, for whoever reads it next, and does not wait for the disk. The time of the last
+    /// commit that is written with it.
+    pub fn record_to_read(&self) -> Result<CommitTime, SqlError> {
+        let (reply, written) = sync_channel(1);
+        self.commit.put(Request::RecordToRead(reply));
+        // By whoever asks, if nobody is at it; the disk is left to the thread that flushes.
+        self.commit.help();
+        self.flush.rouse();
+        written.recv().map_err(|_| shutting_down())?
     }
 
     /// Has what waits for the audit log written by a commit of its own, and waits until it is durable.
@@ -122,15 +136,28 @@ impl PreparedCommit {
 }
 
 impl Committer {
+    /// Writes what waits for the audit log, if somebody waits for the disk or reads it then.
+    pub(super) fn record_for(&mut self, is_awaited: bool, readers: Vec<SyncSender<Result<CommitTime, SqlError>>>) {
+        if is_awaited || !readers.is_empty() {
+            let recorded = self.record(is_awaited);
+            // Who is gone hears nothing.
+            readers.into_iter().for_each(|reply| drop(reply.send(recorded.clone())));
+        }
+    }
+
     /// A commit of nothing but what waits for the audit log: it changes nothing that anybody reads, and has no time in the order.
-    pub(super) fn record(&mut self) {
+    /// The time of the last commit before it. `is_awaited`: somebody waits for the disk.
+    fn record(&mut self, is_awaited: bool) -> Result<CommitTime, SqlError> {
+        let (mut batch, state) = (Batch::default(), self.current.clone());
+        let time = state.time;
         // A commit that came first has taken it.
         if self.audit.waiting() == 0 {
-            return;
+            return Ok(time);
         }
-        let (mut batch, state) = (Batch::default(), self.current.clone());
         if let Err(error) = self.store.check_room(&batch) {
-            return self.audit.rounds.not_taken(error.into());
+            let error = SqlError::from(error);
+            self.audit.rounds.not_taken(error.clone());
+            return Err(error);
         }
         let started = Instant::now();
         let read = self.audit.take(state.time);
@@ -139,12 +166,17 @@ impl Committer {
         match self.store.write(batch) {
             Ok(()) => {
                 self.statistics.write.record(started.elapsed());
-                if self.under_way.load(Ordering::Relaxed) == 0 {
+                if is_awaited && self.under_way.load(Ordering::Relaxed) == 0 {
                     self.store.begin_flush();
                 }
                 self.written.put(Work::Group(WrittenGroup::of_records(state, read.round, Vec::new())));
+                Ok(time)
             }
-            Err(error) => self.audit.put_back(read, &error.into()),
+            Err(error) => {
+                let error = SqlError::from(error);
+                self.audit.put_back(read, &error);
+                Err(error)
+            }
         }
     }
 
