@@ -401,7 +401,7 @@ impl Session {
         let Derived { old, overlay, derivation } =
             derived.ok_or_else(|| SqlError::new("XX000", "an erasure was planned without its owners"))?;
         let new = old.clone().under(overlay.clone());
-        Ok(receipt::counts(&Between { old: &old, new: &new, overlay: &overlay }, &derivation, microdb))
+        receipt::counts(&Between { old: &old, new: &new, overlay: &overlay }, &derivation, microdb)
     }
 
     /// GDPR EXPORT: one self-describing, signed document, a line at a time.

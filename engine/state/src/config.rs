@@ -38,6 +38,8 @@ pub struct Config {
     /// `dogwood.subscription_memory` when the server starts: what may wait for all subscribers together. Past it those for
     /// whom most waits are cut (53400).
     pub subscription_memory_bytes_max: usize,
+    /// So much of what a statement writes is held in memory; the rest stands on the disk until COMMIT.
+    pub held_bytes_max: usize,
     /// Threads that keep views up to date.
     pub view_workers: usize,
     /// Settings that all sessions begin with, by name.
@@ -59,6 +61,7 @@ impl Config {
             server_memory_bytes_max: installed_bytes().map_or(4 << 30, |installed| installed / 2),
             view_memory_bytes_max: 1 << 30,
             subscription_memory_bytes_max: 256 << 20,
+            held_bytes_max: 16 << 20,
             view_workers: VIEW_WORKERS_MIN.max(crate::parallel::processors().saturating_sub(1)),
             settings: Vec::new(),
             allocator: None,

@@ -294,6 +294,10 @@ impl TableShape {
         self.owner_edges.iter().all(|edge| is_same(&edge.near_columns))
             && self.owner_dependents.iter().all(|edge| is_same(&edge.far_columns))
     }
+    /// Whether nobody is owned by way of its rows, nor is one: who owns them concerns themselves alone.
+    pub fn owns_nothing(&self) -> bool {
+        !self.table.data_subject && self.owner_dependents.is_empty()
+    }
     /// What reports call it in its database, whoever reads them.
     pub fn full_name(&self) -> &str {
         &self.full_name

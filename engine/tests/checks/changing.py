@@ -61,6 +61,7 @@ class Changing(SideFilesCheck):
             self.tally.case(self.waited, table)
             self.tally.case(self.locked, table)
         self.tally.case(self.owners)
+        self.tally.case(self.moved)
         for table in ("plain", "notes"):
             for _ in range(self.options.rounds):
                 self.tally.case(self.cancelled, table)
@@ -294,6 +295,40 @@ class Changing(SideFilesCheck):
         self.server.start()
         self.no_files("owners")
 
+    def moved(self):
+        """Rows by way of which nobody is owned pass to other people in bulk, beside whom a person goes: whose they are, and what the receipt counts."""
+        count = 4_000
+        with self.server.connect() as connection:
+            connection.execute("INSERT INTO people SELECT -n, 'moved' FROM generate_series(1001, 1005) n")
+            connection.execute("CREATE TABLE letters (id INT PRIMARY KEY, person INT OWNED_BY people(id), other INT OWNED_BY people(id), body TEXT)")
+            connection.execute(f"INSERT INTO letters SELECT n, -1001 - n % 3, CASE WHEN n % 2 = 0 THEN -1004 END, rpad('{WORD} ' || n, {BODY}, 'b') FROM generate_series(1, {count}) n")
+            held = "SELECT p, count(*) FROM (SELECT person FROM letters UNION ALL SELECT other FROM letters WHERE other <> person) t(p) WHERE p IS NOT NULL GROUP BY p ORDER BY p DESC"
+            refused = state_of(connection.execute, "UPDATE letters SET person = NULL")
+            self.tally.equal(refused, "DG001", "no row is left without an owner, however many they are")
+            connection.execute("BEGIN")
+            connection.execute("UPDATE letters SET person = -1001 - id % 5, body = body || 'x'")
+            connection.execute("UPDATE letters SET other = person WHERE id % 7 = 0")
+            connection.execute("ROLLBACK")
+            self.tally.equal(rows(connection, held), [(-1001, 1333), (-1002, 1334), (-1003, 1333), (-1004, 2000)], "taken back")
+            connection.execute("BEGIN")
+            connection.execute("UPDATE letters SET person = CASE WHEN person = -1001 THEN -1002 ELSE -1005 END, body = body || 'x'")
+            connection.execute("DELETE FROM people WHERE id = -1001")
+            connection.execute("COMMIT")
+            self.tally.equal(rows(connection, held), [(-1002, 1333), (-1004, 2000), (-1005, 2667)], "they have others")
+            for person in (-1002, -1003, -1004, -1005):
+                got = [row[3]["id"] for row in rows(connection, f"GDPR GET people {person}") if row[0] == "letters"]
+                theirs = rows(connection, f"SELECT id FROM letters WHERE person = {person} OR other = {person} ORDER BY id")
+                self.tally.equal(sorted(got), [row[0] for row in theirs], f"the letters of {person}")
+            receipt = rows(connection, "SELECT receipt::json -> 'tables' FROM dogwood.receipts ORDER BY number DESC LIMIT 1")[0][0]
+            counts = {table["table"].rsplit(".", 1)[-1]: (table["deleted"], table["anonymized"], table["disowned"]) for table in receipt}
+            self.tally.equal(counts, {"people": (1, 0, 0), "letters": (0, count, 1333)}, "the receipt counts what stood on the disk")
+        self.server.stop()
+        self.tally.clean(self.server, "moved")
+        self.server.start()
+        with self.server.connect() as connection:
+            connection.execute("DROP TABLE letters")
+        self.no_files("moved")
+
     def cancelled(self, table):
         with self.server.connect() as connection:
             merge = f"MERGE INTO {table} t USING (SELECT id FROM {table}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET w = t.w"
@@ -381,6 +416,10 @@ class Changing(SideFilesCheck):
                          "DELETE FROM many"):
                 time.sleep(1)
                 taken[text] = self.memory(lambda: connection.execute(text))
+            connection.execute("CREATE TABLE theirs (id INT PRIMARY KEY, person INT NOT NULL OWNED_BY people(id), name TEXT)")
+            connection.execute(f"INSERT INTO theirs SELECT n, -2 - n % 9, 'name of ' || n FROM generate_series(1, {count}) n")
+            time.sleep(1)
+            taken["to others"] = self.memory(lambda: connection.execute("UPDATE theirs SET person = -2 - (id + 1) % 9"))
         print("MB: ", {text: round(megabytes) for text, megabytes in taken.items()}, flush=True)
         self.tally.that(max(taken.values()) < 224, "what is changed is not held in memory", taken)
 

@@ -86,7 +86,7 @@ pub struct CommitRequest {
 impl CommitRequest {
     /// Too large to be derived again with others waiting, or to stand beside others in one write.
     fn is_large(&self) -> bool {
-        self.overlay.len() > REDERIVE_ROWS_MAX || self.prepared.batch.is_set_aside()
+        self.overlay.len() > REDERIVE_ROWS_MAX || self.overlay.has_spilled() || self.prepared.batch.is_set_aside()
     }
 }
 

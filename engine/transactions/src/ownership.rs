@@ -229,15 +229,30 @@ impl<'a> TableDerivation<'a> {
         &self,
         row_key: &RowKey,
         change: Option<&Change>,
-        deltas: Deltas,
+        mut deltas: Deltas,
         derivation: &mut Derivation,
     ) -> Result<Option<RowDelta>, SqlError> {
         poll::step()?;
-        let unchanged = deltas.iter().all(|(_, delta)| *delta == 0);
+        let mut unchanged = deltas.iter().all(|(_, delta)| *delta == 0);
         let on_disk = match change {
             None if !unchanged => self.on_disk(row_key)?,
             Some(_) | None => None,
         };
+        if let Some(Change { before: Some(before), after: Some(after), .. }) = &on_disk
+            && !self.shape.keeps_owners(before, after)
+        {
+            // Nothing else asks for those that its own change leads to.
+            for edge in &self.shape.owner_edges {
+                deltas.extend(self.of_holders(
+                    edge,
+                    (Some(before), Some(after)),
+                    &mut HashMap::default(),
+                    derivation,
+                )?);
+            }
+            deltas = merged(deltas);
+            unchanged = false;
+        }
         let mut row = match change.or(on_disk.as_ref()) {
             // A row that the transaction both made and removed was never there.
             Some(change) if change.before.is_some() || change.after.is_some() => {
@@ -275,15 +290,29 @@ impl<'a> TableDerivation<'a> {
         derivation: &mut Derivation,
     ) -> Result<(), SqlError> {
         poll::step()?;
+        let deltas = self.of_holders(edge, (before, after), met, derivation)?;
+        deltas.into_iter().for_each(|(holder, sign)| self.add(Cow::Borrowed(row_key), holder, sign));
+        Ok(())
+    }
+
+    /// What an edge gives a row and takes from it, as that has changed.
+    fn of_holders(
+        &self,
+        edge: &Edge,
+        (before, after): (Option<&Row>, Option<&Row>),
+        met: &mut HashMap<Vec<u8>, Vec<MicroDbId>>,
+        derivation: &mut Derivation,
+    ) -> Result<Deltas, SqlError> {
         let value = |row: Option<&Row>| row.and_then(|row| near_value(&self.shape, edge, row));
         let (before, after) = (value(before), value(after));
+        let mut deltas = Deltas::new();
         if before == after {
-            return Ok(());
+            return Ok(deltas);
         }
         for (value, sign) in [(before, -1), (after, 1)] {
             let Some(value) = value else { continue };
             if let Some(holder) = known_holder(self.between, edge, &value, &mut derivation.reads) {
-                self.add(Cow::Borrowed(row_key), holder, sign);
+                deltas.push((holder, sign));
                 continue;
             }
             if !met.contains_key(&value) {
@@ -294,11 +323,9 @@ impl<'a> TableDerivation<'a> {
                 }
                 met.insert(value.clone(), holding);
             }
-            for holder in &met[&value] {
-                self.add(Cow::Borrowed(row_key), *holder, sign);
-            }
+            deltas.extend(met[&value].iter().map(|holder| (*holder, sign)));
         }
-        Ok(())
+        Ok(deltas)
     }
 
     /// R(before) ⋈ ΔH

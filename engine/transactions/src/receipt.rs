@@ -84,14 +84,14 @@ pub(crate) fn issue(
         let (of, counts) = match &mut shares {
             _ if *relation == own_tables::RETAINED => (Erased::Case, Counts::new()),
             Some(shares) => (Erased::Person, shares.remove(microdb).unwrap_or_default()),
-            None => (Erased::Person, counts(between, derivation, *microdb)),
+            None => (Erased::Person, counts(between, derivation, *microdb)?),
         };
         let erasure = receipt(between, derivation, batch, (*microdb, of, counts))?;
         batch.put_meta(store, &store.forgotten_key(*relation, row_key), erasure.receipt.id_text().as_bytes());
         erasures.push(erasure);
     }
     if let Some(part) = between.overlay.erased_in_part() {
-        let counts = counts(between, derivation, part.microdb);
+        let counts = counts(between, derivation, part.microdb)?;
         erasures.push(receipt(between, derivation, batch, (part.microdb, Erased::Part, counts))?);
     }
     // A restore that carries them out again does so with all of the commit's: what they leave is noted once.
@@ -99,7 +99,7 @@ pub(crate) fn issue(
     if let Some(one) = part.or(erasures.first())
         && store.is_backed_up()?
     {
-        batch.put_blanked(store, &one.receipt.id(), &left(between, part.is_some()));
+        batch.put_blanked(store, &one.receipt.id(), &left(between, part.is_some())?);
     }
     Ok(erasures)
 }
@@ -148,24 +148,25 @@ fn receipt(
 }
 
 /// Rows that stay and whose columns changed, and of an erasure in part those that went: a restore of an older backup does the same again.
-fn left(between: &Between<'_>, in_part: bool) -> Vec<BlankedRow> {
+fn left(between: &Between<'_>, in_part: bool) -> Result<Vec<BlankedRow>, SqlError> {
     let mut rows = Vec::new();
     for (relation, changes) in between.overlay.tables() {
         let Some(shape) = between.new.schema().shape(relation) else { continue };
-        for (row_key, change) in &changes.rows {
+        changes.each(|row_key, change| {
             if in_part && shape.personal && change.before.is_some() && change.after.is_none() {
                 rows.push(BlankedRow { relation, key: row_key.clone(), columns: Vec::new() });
             }
-            let (Some(before), Some(after)) = (&change.before, &change.after) else { continue };
+            let (Some(before), Some(after)) = (&change.before, &change.after) else { return Ok(()) };
             let (before, after) = (shape.unpack(before), shape.unpack(after));
             let changed = |column: &usize| before[*column] != after[*column];
             let columns: Vec<u32> = (0..after.len()).filter(changed).map(|column| column as u32).collect();
             if !columns.is_empty() {
                 rows.push(BlankedRow { relation, key: row_key.clone(), columns });
             }
-        }
+            Ok(())
+        })?;
     }
-    rows
+    Ok(rows)
 }
 
 /// The id that `forgotten_key` leads to.
@@ -197,17 +198,20 @@ fn removed<'a>(between: &Between<'a>) -> Result<Vec<(MicroDbId, RelationId, &'a 
 }
 
 /// Counts rows by what became of them.
-pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId) -> Counts {
+pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId) -> Result<Counts, SqlError> {
     let mut by_relation: BTreeMap<RelationId, TableCounts> = BTreeMap::new();
     for (relation, changes) in between.overlay.tables().filter(|(relation, _)| is_of_people(*relation)) {
         let counts = by_relation.entry(relation).or_default();
-        changes.rows.values().for_each(|change| counts.count(change));
+        changes.each(|_, change| {
+            counts.count(change);
+            Ok(())
+        })?;
     }
     for (relation, rows) in derivation.tables.iter().filter(|(relation, _)| is_of_people(**relation)) {
         let counts = by_relation.entry(*relation).or_default();
         counts.disowned += rows.values().filter(|row| row.disowned().any(|owner| owner == subject)).count() as u64;
     }
-    by_name(between, by_relation)
+    Ok(by_name(between, by_relation))
 }
 
 /// What the server keeps for itself is no part of what was asked.

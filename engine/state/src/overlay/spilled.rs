@@ -6,7 +6,7 @@
 //! ```
 //! Of each row what it was and what it is, as in memory. Only rows that nothing but their statement has touched: so each part is a layer of
 //! its own, over those before, and going back to before its statement drops it whole. Rows that were there before stand there if their owners
-//! stay or they go; of people those who are new, with whose µDB is whose, and those who stay. What an erasure looks at comes back into memory,
+//! stay, if nobody is owned by way of them, or if they go; of people those who are new, with whose µDB is whose, and those who stay. What an erasure looks at comes back into memory,
 //! and what a definition does, unless it lays the table anew.
 
 use super::held_rows::ROWS_AT_ONCE;
@@ -21,8 +21,6 @@ use std::ops::Bound;
 use std::sync::Arc;
 use storage::{Batch, SpillBatch, SpilledRow, SpilledRows, StorageError, Store};
 
-/// So much of what a statement writes is held in memory.
-const HELD_BYTES_MAX: usize = 16 << 20;
 /// Entries of the undo log for which room is kept.
 const UNDO_KEPT_MAX: usize = 1 << 16;
 
@@ -34,8 +32,8 @@ type Movable = BTreeMap<RelationId, Vec<RowKey>>;
 
 impl Overlay {
     /// Whether rows that a statement has written since `since` are to be moved out of memory now.
-    pub fn is_to_spill(&self, since: UndoPosition) -> bool {
-        self.held_bytes >= HELD_BYTES_MAX && self.undo.len() > since.0
+    pub fn is_to_spill(&self, since: UndoPosition, held_bytes_max: usize) -> bool {
+        self.held_bytes >= held_bytes_max && self.undo.len() > since.0
     }
 
     /// Moves them there, as far as they may stand there; whether there were any. Where that fails the statement has to be taken back.
@@ -101,7 +99,7 @@ impl Overlay {
                 Some(Change { before: None, after, .. }) => after.is_some(),
                 Some(Change { before: Some(_), after: None, .. }) => !erases && !shape.table().data_subject,
                 Some(Change { before: Some(before), after: Some(after), .. }) => {
-                    !erases && shape.keeps_owners(before, after)
+                    !erases && (shape.owns_nothing() || shape.keeps_owners(before, after))
                 }
                 None => false,
             };
@@ -189,6 +187,11 @@ impl Overlay {
             }
         }
         Ok(())
+    }
+
+    /// Whether rows stand on the disk.
+    pub fn has_spilled(&self) -> bool {
+        self.tables.values().any(|changes| !changes.spilled.is_empty())
     }
 
     /// Tables that have rows on the disk.

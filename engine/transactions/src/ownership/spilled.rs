@@ -4,8 +4,9 @@
 //! rows on the disk, in order ─▶ some thousand ─▶ owners, as for all rows ─▶ sealed by all processors ─▶ the batch, in files by and by
 //! ```
 //! Of new rows only ΔR ⋈ H(after) is to be derived: nothing that was there is owned by way of them. Rows that have changed keep their owners
-//! (`TableShape::keeps_owners`), and who was owned by way of rows that go is derived with rows in memory. What was looked at and what is
-//! written is noted as for other rows.
+//! (`TableShape::keeps_owners`), or have others and nobody is owned by way of them (`TableShape::owns_nothing`): what they are owned by is
+//! looked up anew. Who was owned by way of rows that go is derived with rows in memory, and so is what others' owners have changed. What was
+//! looked at and what is written is noted as for other rows.
 
 use super::{Between, RowDeltas, far_keys, holders, known_holder, merged, near_value, orphan};
 use crate::ownership::RowDelta;
@@ -174,18 +175,21 @@ impl Placing<'_> {
         match (&before, &after) {
             _ if !shape.personal => {}
             (None, Some(row)) => new = self.owners_of_row(shape, row_key, row)?,
-            (Some(_), Some(_)) => {
+            (Some(was), Some(row)) => {
                 old = self.stored_owners(shape, row_key)?;
-                new.clone_from(&old);
                 self.found.writes.note(&Mark::Row(shape.id(), row_key));
-                let told = self.found.owners.entry(shape.id()).or_default();
-                told.extend(new.iter().map(|(owner, _)| *owner));
+                if shape.keeps_owners(was, row) {
+                    new.clone_from(&old);
+                    let told = self.found.owners.entry(shape.id()).or_default();
+                    told.extend(new.iter().map(|(owner, _)| *owner));
+                } else {
+                    new = self.owners_of_row(shape, row_key, row)?;
+                    self.note_left(shape, (row_key, was), &old);
+                }
             }
             (Some(row), None) => {
                 old = self.stored_owners(shape, row_key)?;
-                self.note_gone(shape, row_key, row);
-                let told = self.found.left.entry(shape.id()).or_default();
-                told.extend(old.iter().map(|(owner, _)| *owner));
+                self.note_left(shape, (row_key, row), &old);
             }
             (None, None) => {}
         }
@@ -197,8 +201,9 @@ impl Placing<'_> {
         self.between.old.owners_of(shape.id(), row_key)
     }
 
-    /// Notes what another derivation may have read of a row that goes.
-    fn note_gone(&mut self, shape: &TableShape, row_key: &RowKey, row: &Row) {
+    /// Notes what another derivation may have read of a row that goes, or goes over to others, and whose it was.
+    fn note_left(&mut self, shape: &TableShape, (row_key, row): (&RowKey, &Row), owners: &Owners) {
+        self.found.left.entry(shape.id()).or_default().extend(owners.iter().map(|(owner, _)| *owner));
         let writes = &mut self.found.writes;
         writes.note(&Mark::Owners(shape.id(), row_key));
         let near = shape.owner_edges.iter().map(|edge| (edge.near_index, &edge.near_columns));

@@ -22,13 +22,7 @@ pub(super) fn by_person(
     let mut sharing = Sharing { between, derivation, shares: people.map(|one| (one, BTreeMap::new())).collect() };
     for (relation, changes) in between.overlay.tables().filter(|(relation, _)| is_of_people(*relation)) {
         let Some(shape) = between.new.schema().shape(relation).cloned() else { continue };
-        for (row_key, change) in &changes.rows {
-            sharing.changed(&shape, row_key, change)?;
-        }
-        for spilled in changes.spilled() {
-            let (row_key, change) = spilled?;
-            sharing.changed(&shape, &row_key, &change)?;
-        }
+        changes.each(|row_key, change| sharing.changed(&shape, row_key, change))?;
     }
     sharing.disowned();
     Ok(sharing.shares.into_iter().map(|(person, tables)| (person, by_name(between, tables))).collect())

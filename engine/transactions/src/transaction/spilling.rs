@@ -11,7 +11,8 @@ use std::sync::Arc;
 impl Transaction {
     /// Moves what a statement has written since it began out of memory, if that is much; the locks of so many rows are gathered.
     pub(crate) fn spill(&mut self, since: UndoPosition) -> Result<(), SqlError> {
-        if self.overlay.is_to_spill(since) && Arc::make_mut(&mut self.overlay).spill(&self.database.store, since)? {
+        let is_due = self.overlay.is_to_spill(since, self.database.config.held_bytes_max);
+        if is_due && Arc::make_mut(&mut self.overlay).spill(&self.database.store, since)? {
             self.gather_locks();
         }
         Ok(())

@@ -14,11 +14,13 @@ pub const DEFINITIONS: &str = "
         doctor INT OWNED_BY doctors(id) ON DELETE SET NULL);
     CREATE TABLE comments (id INT PRIMARY KEY, author INT OWNED_BY users(id) ON DELETE SET NULL ON UPDATE CASCADE,
         document INT OWNED_BY documents(id) ON DELETE CASCADE, parent INT OWNED_BY comments(id));
-    CREATE TABLE tags (id INT PRIMARY KEY, document INT REFERENCES documents(id) ON DELETE SET NULL);";
+    CREATE TABLE tags (id INT PRIMARY KEY, document INT REFERENCES documents(id) ON DELETE SET NULL);
+    CREATE TABLE notes (id INT PRIMARY KEY, author INT OWNED_BY users(id) ON DELETE CASCADE ON UPDATE CASCADE,
+        doctor INT OWNED_BY doctors(id) ON DELETE SET NULL, document INT OWNED_BY documents(id) ON DELETE CASCADE);";
 
 /// Each after those whose rows own its rows.
-pub const TABLES: [&str; 7] = ["users", "doctors", "members", "groups", "documents", "comments", "tags"];
-pub const WIDTHS: [usize; 7] = [2, 1, 3, 2, 3, 4, 2];
+pub const TABLES: [&str; 8] = ["users", "doctors", "members", "groups", "documents", "comments", "tags", "notes"];
+pub const WIDTHS: [usize; 8] = [2, 1, 3, 2, 3, 4, 2, 4];
 const USERS: usize = 0;
 const DOCTORS: usize = 1;
 const MEMBERS: usize = 2;
@@ -26,6 +28,7 @@ const GROUPS: usize = 3;
 const DOCUMENTS: usize = 4;
 const COMMENTS: usize = 5;
 const TAGS: usize = 6;
+const NOTES: usize = 7;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -42,7 +45,7 @@ enum OnDelete {
 }
 
 /// (referencing table, its column, referenced table, annotation, ON DELETE)
-const REFERENCES: [(usize, usize, usize, Way, OnDelete); 10] = [
+const REFERENCES: [(usize, usize, usize, Way, OnDelete); 13] = [
     (USERS, 1, USERS, Way::OwnedBy, OnDelete::SetNull),
     (GROUPS, 1, USERS, Way::OwnedBy, OnDelete::SetNull),
     (MEMBERS, 1, USERS, Way::OwnedBy, OnDelete::Cascade),
@@ -53,6 +56,9 @@ const REFERENCES: [(usize, usize, usize, Way, OnDelete); 10] = [
     (COMMENTS, 2, DOCUMENTS, Way::OwnedBy, OnDelete::Cascade),
     (COMMENTS, 3, COMMENTS, Way::OwnedBy, OnDelete::Nothing),
     (TAGS, 1, DOCUMENTS, Way::Plain, OnDelete::SetNull),
+    (NOTES, 1, USERS, Way::OwnedBy, OnDelete::Cascade),
+    (NOTES, 2, DOCTORS, Way::OwnedBy, OnDelete::SetNull),
+    (NOTES, 3, DOCUMENTS, Way::OwnedBy, OnDelete::Cascade),
 ];
 
 pub fn is_subjects(table: usize) -> bool {

@@ -39,12 +39,18 @@ pub type Numbers = Vec<Option<i32>>;
 pub struct House {
     pub database: Arc<Database>,
     folder: Folder,
+    held_bytes_max: usize,
 }
 
 impl House {
     pub fn new(name: &str, definitions: &str) -> House {
+        House::holding(16 << 20, name, definitions)
+    }
+
+    /// Of a statement so much is held in memory.
+    pub fn holding(held_bytes_max: usize, name: &str, definitions: &str) -> House {
         let folder = Folder::new(&format!("transactions-{name}"));
-        let house = House { database: open(&folder), folder };
+        let house = House { database: open(&folder, held_bytes_max), folder, held_bytes_max };
         let mut transaction = house.begin(Isolation::ReadCommitted);
         for parsed in planner::parse::parse(definitions).expect("parses") {
             let context = EvalContext::without_session(transaction.overlay().catalog().clone());
@@ -56,9 +62,9 @@ impl House {
 
     /// The same folder, opened anew.
     pub fn reopened(self) -> House {
-        let House { database, folder } = self;
+        let House { database, folder, held_bytes_max } = self;
         drop(Arc::into_inner(database).expect("nobody else uses it"));
-        House { database: open(&folder), folder }
+        House { database: open(&folder, held_bytes_max), folder, held_bytes_max }
     }
 
     /// A transaction of a session of its own.
@@ -154,8 +160,9 @@ impl House {
     }
 }
 
-fn open(folder: &Folder) -> Arc<Database> {
-    Database::open(Config { block_cache_bytes: 8 << 20, ..Config::new(folder.0.clone()) }).expect("opens")
+fn open(folder: &Folder, held_bytes_max: usize) -> Arc<Database> {
+    let config = Config { block_cache_bytes: 8 << 20, held_bytes_max, ..Config::new(folder.0.clone()) };
+    Database::open(config).expect("opens")
 }
 
 /// Waits for no lock.
@@ -218,7 +225,8 @@ pub fn insert(transaction: &mut Transaction, table: RelationId, rows: &[Numbers]
         let checks = writer.row_checks(&shape)?;
         let mut full: Vec<Vec<Datum>> = rows.iter().map(|row| datums(row)).collect();
         full.iter_mut().try_for_each(|row| writer.complete(&shape, &checks, row, None))?;
-        writer.insert_rows(&shape, &full).map(drop)
+        writer.insert_rows(&shape, &full)?;
+        writer.pass_changed()
     })
 }
 
@@ -237,6 +245,7 @@ pub fn update(transaction: &mut Transaction, table: RelationId, rows: &[(i32, Nu
             updates.push(RowUpdate { row_key, before, after });
         }
         writer.update_rows(&shape, &updates)?;
+        writer.pass_changed()?;
         Ok(updates.len())
     })
 }
@@ -254,6 +263,7 @@ pub fn delete(transaction: &mut Transaction, table: RelationId, keys: &[i32]) ->
                 count += 1;
             }
         }
+        writer.pass_changed()?;
         Ok(count)
     })
 }
