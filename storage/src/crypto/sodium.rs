@@ -58,6 +58,14 @@ pub(crate) fn random_array<const N: usize>() -> [u8; N] {
     bytes
 }
 
+/// Fills from ChaCha20 with a seed that the system's generator gives for it alone, and that is forgotten: many times as fast.
+fn random_by_seed(bytes: &mut [u8]) {
+    let mut seed = random_array::<{ sodium::randombytes_SEEDBYTES as usize }>();
+    // SAFETY: pointer and length come from one slice, and the seed has the length that is read.
+    unsafe { sodium::randombytes_buf_deterministic(bytes.as_mut_ptr().cast(), bytes.len(), seed.as_ptr()) };
+    wipe(&mut seed);
+}
+
 /// A random nonce from this thread's pool, refilled 4 KiB at a time.
 pub(crate) fn nonce<const N: usize>() -> [u8; N] {
     const POOL_BYTES: usize = 4096;
@@ -66,7 +74,7 @@ pub(crate) fn nonce<const N: usize>() -> [u8; N] {
     }
     POOL.with_borrow_mut(|(pool, used)| {
         if *used + N > POOL_BYTES {
-            random(pool);
+            random_by_seed(pool);
             *used = 0;
         }
         let mut bytes = [0; N];

@@ -52,6 +52,11 @@ impl HeldRows {
         self.bytes >= self.bytes_max
     }
 
+    /// From here on so many bytes of them at most.
+    pub fn hold_at_most(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
+    }
+
     /// Whether none is held.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

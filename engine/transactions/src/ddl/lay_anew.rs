@@ -25,6 +25,8 @@ use storage::SpilledRows;
 const COPIED_ROWS_MAX: usize = 10_000;
 /// So much of rows that are written anew is held in memory.
 const HELD_BYTES_MAX: usize = 8 << 20;
+/// So much of rows that are written as they come: the thread that writes them has work while others are read.
+const HELD_IN_ORDER_BYTES_MAX: usize = 256 << 10;
 
 /// Tables that are laid anew: those whose keys or owners are made differently, and all that owe their owners to them.
 pub(super) fn laid_anew(old: &Schema, new: &Schema, effects: &[DdlEffect]) -> BTreeSet<RelationId> {
@@ -303,6 +305,8 @@ impl Laying<'_> {
             Some(part) => {
                 let as_they_come = self.shape.stands_alone() && self.held.come_in_order();
                 let rows = if as_they_come { push_in_order(part, rows)? } else { rows };
+                let are_taken = as_they_come && rows.is_empty();
+                self.held.hold_at_most(if are_taken { HELD_IN_ORDER_BYTES_MAX } else { HELD_BYTES_MAX });
                 write_rows(&transaction.database().store, part, Some(self.shape), &rows)?;
             }
             None => {
