@@ -353,13 +353,13 @@ fn images(writer: &mut Writer<'_>) -> Result<Vec<Image>, SqlError> {
     let mut images = Vec::new();
     for (relation, changes) in writer.transaction.overlay().tables().filter(|(id, _)| !own_tables::is_own(id.0)) {
         let shape = snapshot.shape(relation)?;
-        for (row_key, change) in &changes.rows {
-            let Some(before) = &change.before else { continue };
-            if change.after.as_ref() != Some(before) {
+        changes.each(|row_key, change| {
+            if let Some(before) = change.before.as_ref().filter(|before| change.after.as_ref() != Some(before)) {
                 let (before, after) = (before.clone(), change.after.clone());
                 images.push(Image { shape: shape.clone(), row_key: row_key.clone(), before, after });
             }
-        }
+            Ok(())
+        })?;
     }
     Ok(images)
 }

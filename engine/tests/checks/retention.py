@@ -337,6 +337,13 @@ class Retention(Check):
             found = rows(one, "SELECT table_name, row FROM dogwood.retained_rows ORDER BY table_name")
             self.tally.equal([(name, row["id"]) for name, row in found], [("given", 1), ("line", 10)], "what goes with a row is handed over with it")
             self.tally.equal(rows(one, "SELECT ground, basis, hold FROM dogwood.retained"), [("hand over", "contract", None)], "a case for the same people")
+            # More than memory is to hold of a statement.
+            one.execute("INSERT INTO given SELECT n, 1, 2, repeat('n', 8000), now() + interval '10 min' FROM generate_series(1001, 4000) n")
+            one.execute("UPDATE given SET until = now() WHERE id > 1000; GDPR PURGE given")
+            many = "FROM dogwood.retained_rows WHERE table_name = 'given' AND (row->>'id')::int > 1000"
+            self.tally.equal(rows(one, f"SELECT count(*), count(DISTINCT row->>'id'), min(length(row->>'note')) {many}"), [(3_000, 3_000, 8_000)], "however many they are")
+            one.execute(f"GDPR DISCARD {rows(one, f'SELECT max(retained) {many}')[0][0]}")
+            self.tally.equal(rows(one, f"SELECT count(*) {many}"), [(0,)], "and are discarded so")
             one.execute("CREATE ROLE clerk LOGIN; CREATE ROLE watcher LOGIN IN ROLE dogwood_regulator; CREATE ROLE worker LOGIN IN ROLE dogwood_processor")
             (case,), = rows(one, "SELECT id FROM dogwood.retained")
             for role in ("clerk", "watcher", "worker"):

@@ -21,6 +21,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 use storage::{Batch, SpillBatch, SpilledRow, SpilledRows, StorageError, Store};
 
+/// Parts of a transaction of which each may have files of its own.
+const RUNS_MAX: usize = 32;
 /// Entries of the undo log for which room is kept.
 const UNDO_KEPT_MAX: usize = 1 << 16;
 
@@ -113,11 +115,11 @@ impl Overlay {
     }
 
     fn move_rows(&mut self, store: &Store, shape: &TableShape, keys: &[RowKey], goes_on: bool) -> Result<(), SqlError> {
-        let relation = shape.id();
+        let (relation, in_order) = (shape.id(), self.may_begin_run());
         let Some(changes) = self.tables.get_mut(&relation) else { return Ok(()) };
         let part = match changes.spilled.last().filter(|_| goes_on) {
             Some(part) => part.clone(),
-            None => Arc::new(begin_part(store, shape)?),
+            None => Arc::new(begin_part(store, shape, in_order)?),
         };
         let rows: Vec<(RowKey, Change)> = if keys.len() == changes.rows.len() {
             changes.values = LazyValues::default();
@@ -146,6 +148,11 @@ impl Overlay {
         Ok(())
     }
 
+    /// Whether rows that come in order may have files of their own once more: whoever reads these opens a store for them.
+    fn may_begin_run(&self) -> bool {
+        self.tables.values().map(|changes| changes.spilled.len()).sum::<usize>() < RUNS_MAX
+    }
+
     /// Whether a statement that began at `since` has rows of a table on the disk, to which its further new rows may be added as they come.
     pub fn adds_to_part(&self, shape: &TableShape, since: UndoPosition) -> bool {
         let written = self.undo.get(since.0..).unwrap_or_default();
@@ -167,7 +174,7 @@ impl Overlay {
 
     /// A part of a table for new rows that never stood in memory: see `held_rows`.
     pub fn begin_part(&mut self, store: &Store, shape: &TableShape) -> Result<Arc<SpilledRows>, SqlError> {
-        let part = Arc::new(begin_part(store, shape)?);
+        let part = Arc::new(begin_part(store, shape, self.may_begin_run())?);
         self.tables.entry(shape.id()).or_default().spilled.push(part.clone());
         self.undo.push(Undo::Spilled { relation: shape.id() });
         Ok(part)
@@ -367,9 +374,9 @@ impl From<SpilledRow> for Change {
     }
 }
 
-/// A part for rows of a table.
-fn begin_part(store: &Store, shape: &TableShape) -> Result<SpilledRows, SqlError> {
-    Ok(match shape.stands_alone() {
+/// A part for rows of a table; those that come in order stand in files of their own, where `in_order` allows it.
+fn begin_part(store: &Store, shape: &TableShape, in_order: bool) -> Result<SpilledRows, SqlError> {
+    Ok(match in_order && shape.stands_alone() {
         true => store.begin_spill_in_order(shape.id(), shape.table().schema_version)?,
         false => store.begin_spill(shape.id())?,
     })
