@@ -86,7 +86,7 @@ pub struct CommitRequest {
 impl CommitRequest {
     /// Too large to be derived again with others waiting, or to stand beside others in one write.
     fn is_large(&self) -> bool {
-        self.overlay.len() > REDERIVE_ROWS_MAX || self.overlay.has_spilled() || self.prepared.batch.is_set_aside()
+        !self.overlay.is_small(REDERIVE_ROWS_MAX) || self.prepared.batch.is_set_aside()
     }
 }
 
@@ -609,7 +609,7 @@ impl Committer {
             match self.decide(prepared, &overlay, &layer) {
                 Ok(Some(prepared)) => {
                     let mut prepared = *prepared;
-                    if overlay.len() <= REDERIVE_ROWS_MAX {
+                    if overlay.is_small(REDERIVE_ROWS_MAX) {
                         audit::name_subjects(&mut prepared.audit, &overlay, &prepared.derivation);
                     }
                     audit.append(&mut prepared.audit);
@@ -671,7 +671,7 @@ impl Committer {
                 .hint("the transaction overlapped a GDPR FORGET; nothing of it was stored"));
         }
         // What an index is filled with is looked at on its connection, too.
-        if overlay.len() > REDERIVE_ROWS_MAX || overlay.filled().next().is_some() {
+        if !overlay.is_small(REDERIVE_ROWS_MAX) || overlay.filled().next().is_some() {
             return Ok(None);
         }
         let old = LayeredSnapshot::new(self.store.clone(), self.current.clone()).under(Arc::new(layer.clone()));

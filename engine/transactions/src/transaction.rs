@@ -584,7 +584,7 @@ impl Transaction {
     /// it is kept for `commit`, as far as it was done.
     pub fn prepare_apart(&mut self, patience: &Patience) -> Result<Option<Box<PreparedCommit>>, SqlError> {
         if self.overlay.changes_schema()
-            || self.overlay.len() > commit::REDERIVE_ROWS_MAX
+            || !self.overlay.is_small(commit::REDERIVE_ROWS_MAX)
             || !self.is_to_be_committed(patience)?
         {
             return Ok(None);

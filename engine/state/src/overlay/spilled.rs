@@ -196,9 +196,9 @@ impl Overlay {
         Ok(())
     }
 
-    /// Whether rows stand on the disk.
-    pub fn has_spilled(&self) -> bool {
-        self.tables.values().any(|changes| !changes.spilled.is_empty())
+    /// Whether so many rows are changed at most, and all that they say is in memory.
+    pub fn is_small(&self, rows_max: usize) -> bool {
+        self.len() <= rows_max && self.tables.values().all(|changes| changes.spilled.is_empty())
     }
 
     /// Tables that have rows on the disk.

@@ -114,7 +114,7 @@ impl PreparedCommit {
     /// With what the audit log is to say of its statements.
     #[must_use]
     pub(crate) fn audited(mut self, mut entries: Vec<AuditEntry>, overlay: &Overlay) -> PreparedCommit {
-        if overlay.len() > REDERIVE_ROWS_MAX {
+        if !overlay.is_small(REDERIVE_ROWS_MAX) {
             name_subjects(&mut entries, overlay, &self.derivation);
         }
         self.audit = entries;
