@@ -78,7 +78,7 @@ fn owners_are_what_all_rows_say() {
 }
 
 fn history(seed: u64) -> Totals {
-    let spills = seed % 2 == 0;
+    let spills = seed.is_multiple_of(2);
     let held_bytes_max = if spills { 0 } else { 16 << 20 };
     let house = House::holding(held_bytes_max, &format!("ownership-{seed}"), DEFINITIONS);
     let mut history = History {
