@@ -79,8 +79,8 @@ fn owners_are_what_all_rows_say() {
 
 fn history(seed: u64) -> Totals {
     let spills = seed.is_multiple_of(2);
-    let held_bytes_max = if spills { 0 } else { 16 << 20 };
-    let house = House::holding(held_bytes_max, &format!("ownership-{seed}"), DEFINITIONS);
+    let name = format!("ownership-{seed}");
+    let house = if spills { House::holding(0, &name, DEFINITIONS) } else { House::new(&name, DEFINITIONS) };
     let mut history = History {
         house,
         spills,

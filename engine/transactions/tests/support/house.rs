@@ -20,6 +20,7 @@ use state::reader::Reader;
 use state::shape::TableShape;
 use state::validation::Mark;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -44,7 +45,7 @@ pub struct House {
 
 impl House {
     pub fn new(name: &str, definitions: &str) -> House {
-        House::holding(16 << 20, name, definitions)
+        House::holding(Config::new(PathBuf::new()).held_bytes_max, name, definitions)
     }
 
     /// Of a statement so much is held in memory.
